@@ -1,0 +1,202 @@
+//! What every broker must do, and what a broker may do differently.
+//!
+//! * [`memory`]: bounded queues in this process, for tests, the demo and embedding.
+//! * [`rabbitmq`]: AMQP 0-9-1.
+//!
+//! A driver moves messages and settles deliveries. It knows nothing of attempts, policies or verdicts.
+
+pub mod memory;
+pub mod rabbitmq;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::message::Message;
+use crate::topic::{Tier, Topic};
+
+/// A broker that routes consume from and publish to. One value serves every route that names it.
+#[async_trait]
+pub trait Broker: Send + Sync + 'static {
+    /// What this broker can and cannot do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Connects, checks or declares what the route needs, and says what was found. No message is touched before this succeeds.
+    async fn prepare(&self, plan: &Plan) -> Result<Prepared, BrokerError>;
+
+    /// Starts to take messages from `source`, at most `prefetch` unsettled at a time.
+    async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError>;
+
+    /// Publishes one message durably. `Ok` means confirmed, routed and kept (rule 2); anything else is an error.
+    async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError>;
+
+    /// Ends connections, after the routes have drained. Unsettled deliveries go back to the broker.
+    async fn close(&self);
+}
+
+/// A stream of deliveries from one source.
+#[async_trait]
+pub trait Consumer: Send {
+    /// The next delivery. An error ends this consumer: its unsettled deliveries are lost to it and the
+    /// route prepares and consumes anew. Dropping the future loses no delivery.
+    async fn next(&mut self) -> Result<Delivery, BrokerError>;
+
+    /// Takes no more messages; those that were delivered can still be settled. Prefetched messages that
+    /// nobody has seen go back.
+    async fn stop(&mut self);
+}
+
+/// One hand-over of a message, with the handle that settles it.
+pub struct Delivery {
+    /// The message.
+    pub message: Arc<Message>,
+    /// Where it came through.
+    pub origin: Origin,
+    /// The broker says that it handed this message over before.
+    pub redelivered: bool,
+    /// Settles this delivery, on the channel, assignment or lease that it came on (rule 13).
+    pub settler: Box<dyn Settler>,
+    /// Cancelled when this delivery can no longer be settled.
+    pub lost: CancellationToken,
+}
+
+/// How a message reached its source, as far as the broker says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// The exchange that it was published to, where the broker has such a thing.
+    pub exchange: Option<String>,
+    /// The routing key that it was published with.
+    pub routing_key: Option<String>,
+}
+
+/// Settles one delivery, once.
+#[async_trait]
+pub trait Settler: Send + Sync {
+    /// Tells the broker. `Gone` means that the delivery is the broker's again and will come back.
+    async fn settle(&self, settlement: Settlement) -> Result<(), SettleError>;
+}
+
+/// What a broker can be told of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settlement {
+    /// Done: its outcome is durable.
+    Ack,
+    /// Give it back as failed (RabbitMQ: reject with requeue).
+    Reject,
+    /// Give it back untouched: not processed, not failed (RabbitMQ: nack with requeue).
+    Release,
+}
+
+/// Where a message is published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A topic of the configuration.
+    Topic(Topic),
+    /// A durable delay, after which the message is on the queue `back_to`.
+    Tier {
+        /// Which delay.
+        tier: Tier,
+        /// The queue that the message returns to.
+        back_to: String,
+    },
+}
+
+/// The topic's name, or `tier 30s back to orders`.
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Topic(topic) => topic.fmt(f),
+            Self::Tier { tier, back_to } => write!(f, "tier {} back to {back_to}", tier.name),
+        }
+    }
+}
+
+/// What a route needs of its broker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The route's name, for messages.
+    pub route: String,
+    /// The queue to consume.
+    pub source: String,
+    /// The delays that the route may use.
+    pub tiers: Vec<Tier>,
+    /// Every topic that the route may publish to.
+    pub topics: Vec<Topic>,
+}
+
+/// What preparing found out about a route's source and connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// Handing a delivery back any number of times cannot make the broker throw it away.
+    pub requeue_is_safe: bool,
+    /// The bytes that all headers of one message may take, from the negotiated frame size.
+    pub max_header_bytes: Option<usize>,
+    /// Things that the operator should know: what is doubtful, what could not be checked.
+    pub remarks: Vec<String>,
+}
+
+/// The differences between brokers that the rest of the host may see (rule 16).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The configuration's `kind`.
+    pub kind: &'static str,
+    /// The longest that a delivery may be held by a retry in process.
+    pub max_retry_delay: Duration,
+    /// It can bring messages back after a delay.
+    pub tiers: bool,
+    /// It answers a settle, so that a failed one is known (rule 15).
+    pub answers_settles: bool,
+    /// What it can remember of starts since the last copy, in a sentence for people (rule 9).
+    pub remembers_starts: &'static str,
+}
+
+/// Why a route's broker cannot serve it now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BrokerError {
+    /// No connection; it may come back by itself.
+    #[error("cannot reach {broker}: {reason}")]
+    Unreachable {
+        /// The broker's address, without secrets.
+        broker: String,
+        /// What the network or the broker said.
+        reason: String,
+    },
+    /// Something that the route needs is missing or made otherwise. The text says what and the cure.
+    #[error("{0}")]
+    Unfit(String),
+    /// The connection, channel or consumer ended.
+    #[error("lost the consumer of {source_topic}: {reason}")]
+    Lost {
+        /// The queue that was consumed.
+        source_topic: String,
+        /// What the broker said.
+        reason: String,
+    },
+}
+
+/// Why a publish does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PublishError {
+    /// Nothing would get through now: no connection, no confirm in time, the target missing or full. Concerns the route.
+    #[error("{0}")]
+    Outage(String),
+    /// This message would not get through at any time. Concerns the message.
+    #[error("refused: {0}")]
+    Refused(String),
+    /// This message or its headers are too large. Concerns the message; a smaller copy may pass.
+    #[error("too large: {0}")]
+    TooLarge(String),
+}
+
+/// Why a settle does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SettleError {
+    /// The channel, assignment or lease that the delivery belongs to has ended.
+    #[error("the delivery is no longer ours: {0}")]
+    Gone(String),
+    /// The broker did not take it, and may later (never from RabbitMQ, which does not answer).
+    #[error("not settled: {0}")]
+    Retry(String),
+}

@@ -1,0 +1,66 @@
+//! A failed attempt, as the policy sees it. Its JSON form is the one used in logs, journals and tools.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::handler_error::HandlerError;
+use crate::message::Message;
+use crate::timestamp::Timestamp;
+
+/// Everything that a policy may base its verdict on. A recorded failure can be judged again with the same answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// The message, whole. A policy gets as much of it as it said that it needs.
+    pub message: Arc<Message>,
+    /// The length of the whole body in bytes, also where the body here was cut.
+    #[serde(default)]
+    pub body_size: u64,
+    /// The attempt that failed, from 1. In `judge` mode, how often the message has arrived.
+    pub attempt: u32,
+    /// Attempts that ended without a result, as far as they are known.
+    #[serde(default)]
+    pub interruptions: u32,
+    /// The broker says that it handed this message over before.
+    #[serde(default)]
+    pub redelivered: bool,
+    /// The tier that the message last came back from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+    /// Time since the message's own timestamp, or since its first failure where it has none; zero where neither is known.
+    #[serde(default)]
+    pub age_ms: u64,
+    /// Time left until the message expires; zero when that has passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_ms: Option<u64>,
+    /// What the attempt failed with.
+    pub error: HandlerError,
+    /// How the route has been doing.
+    #[serde(default)]
+    pub health: Health,
+    /// The host's clock when the attempt failed.
+    pub now: Timestamp,
+    /// Random bits for jitter, drawn by the host so that the failure can be judged again.
+    #[serde(default)]
+    pub seed: u64,
+    /// Facts that the interface has no field for yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<(String, String)>,
+}
+
+/// A route's recent past: counts over the last minute, this failure included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Health {
+    /// Attempts that ended.
+    pub attempts: u32,
+    /// Attempts that failed.
+    pub failures: u32,
+    /// Retries and delays that were ordered.
+    pub retries: u32,
+    /// Failures of this failure's error kind.
+    pub failures_of_this_kind: u32,
+    /// Failures since the last success, whenever that was.
+    pub consecutive_failures: u32,
+}

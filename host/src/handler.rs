@@ -1,0 +1,39 @@
+//! What processes a message.
+//!
+//! A handler answers with nothing or with a [`HandlerError`]. It may be dropped half-way: at its time-out and
+//! at the end of a shutdown.
+
+pub mod closure;
+pub mod command;
+pub mod http;
+pub mod judge;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::broker::Origin;
+use crate::handler_error::HandlerError;
+use crate::message::Message;
+
+/// Processes messages, many at a time.
+#[async_trait]
+pub trait Handler: Send + Sync + 'static {
+    /// Processes one message, once. The host enforces the time-out from outside.
+    async fn handle(&self, call: &Call) -> Result<(), HandlerError>;
+}
+
+/// One attempt, as the handler is told of it.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The message.
+    pub message: Arc<Message>,
+    /// How it reached the source.
+    pub origin: Origin,
+    /// The route's name.
+    pub route: Arc<str>,
+    /// From 1.
+    pub attempt: u32,
+    /// The broker says that it handed this message over before.
+    pub redelivered: bool,
+}

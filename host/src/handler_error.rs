@@ -1,0 +1,53 @@
+//! What an attempt failed with.
+
+use serde::{Deserialize, Serialize};
+
+use crate::timestamp::Timestamp;
+
+/// An attempt's error, as the handler gave it or as the host made it for a handler that could not say.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, thiserror::Error)]
+#[serde(default, deny_unknown_fields)]
+#[error("{kind}: {text}")]
+pub struct HandlerError {
+    /// A short stable name that policies branch on, such as `timeout`, `http-503` or `validation`.
+    pub kind: String,
+    /// One line for a person.
+    pub text: String,
+    /// A protocol's status code: HTTP's, or a command's exit code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// How long the failing side asks to be left alone, in milliseconds.
+    #[serde(rename = "retry_after_ms", skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
+    /// Whatever else helps a person: a stack trace, a response body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The handler panicked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub panicked: bool,
+    /// The handler did not answer within its time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+}
+
+impl HandlerError {
+    /// An error of this kind, with a line for a person.
+    pub fn new(kind: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { kind: kind.into(), text: text.into(), ..Self::default() }
+    }
+
+    /// The error of an attempt that did not end within `timeout`: kind `timeout`.
+    #[must_use]
+    pub fn timeout(timeout: std::time::Duration) -> Self {
+        Self {
+            timed_out: true,
+            ..Self::new("timeout", format!("the handler did not answer within {}", humantime::format_duration(timeout)))
+        }
+    }
+
+    /// The error of a message whose expiration passed before it could be handled again: kind `expired`.
+    #[must_use]
+    pub fn expired(at: Timestamp) -> Self {
+        Self::new("expired", format!("the message expired at {at}, before this attempt"))
+    }
+}

@@ -1,0 +1,30 @@
+//! Reprieve decides what happens to a message whose processing failed.
+//!
+//! # Layout
+//!
+//! * [`message`], [`handler_error`], [`failure`], [`verdict`], [`topic`], [`timestamp`]: the nouns, without I/O.
+//! * [`delivery`]: the life of one delivery as a state machine, without I/O.
+//! * [`policy`]: the WebAssembly engine, the live revisions, the watcher.
+//! * [`broker`]: one trait, one folder for each broker.
+//! * [`handler`]: HTTP, commands, closures, and reading failures that are messages already.
+//! * [`route`]: drives deliveries through the machine: slots, timers, drain.
+//! * [`event`], [`observer`]: what happened, for whoever watches.
+//! * [`config`], [`admin`], [`host`]: the program's parts; [`cli`] its commands.
+
+pub mod admin;
+pub mod broker;
+pub mod cli;
+pub mod config;
+pub mod delivery;
+pub mod event;
+pub mod failure;
+pub mod handler;
+pub mod handler_error;
+pub mod host;
+pub mod message;
+pub mod observer;
+pub mod policy;
+pub mod route;
+pub mod timestamp;
+pub mod topic;
+pub mod verdict;

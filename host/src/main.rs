@@ -1,0 +1,3 @@
+//! The `reprieve` program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Policies: loading, deciding, swapping.
