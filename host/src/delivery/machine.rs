@@ -178,11 +178,7 @@ impl Machine {
             Err(fault) => {
                 let maker = maker.as_deref().cloned();
                 let (subject, fault_too) = (self.subject(), fault.clone());
-                effects.push(report(EventKind::PolicyFailed {
-                    subject,
-                    maker: maker.clone(),
-                    fault: fault_too,
-                }));
+                effects.push(report(EventKind::PolicyFailed { subject, maker: maker.clone(), fault: fault_too }));
                 let verdict = fallback::judge(failure, &self.rules);
                 self.rule(failure, verdict, maker, Some(fault), now, effects)
             }
@@ -217,7 +213,7 @@ impl Machine {
         };
         let id = self.copy_id(failure.seed, now);
         let copy = Copied { id, error: failure.error.clone(), failed_at: failure.now, ruling: Some(ruling), to };
-        self.publish(Publishing { copy, form: Form::Full, tries: 0, outage: false }, effects)
+        self.publish(Publishing::new(copy), effects)
     }
 
     fn retry(&mut self, wait: Duration, ruling: Ruling, now: Timestamp, effects: &mut Vec<Effect>) -> State {

@@ -6,7 +6,7 @@ use super::{Machine, Next, State, report};
 use crate::broker::{PublishError, Target};
 use crate::delivery::copy::{Form, Note, copy};
 use crate::delivery::resolve::tier_for;
-use crate::delivery::{Circumstances, Effect, Ending, Pause, Publication, Work};
+use crate::delivery::{Circumstances, Effect, Ending, Pause, Publication};
 use crate::event::{EventKind, Ruling};
 use crate::handler_error::HandlerError;
 use crate::timestamp::Timestamp;
@@ -115,7 +115,7 @@ impl Machine {
             effects.push(Effect::ResumeIntake);
         }
         let subject = self.subject();
-        let (ending, report) = match (publishing.copy.to, publishing.copy.ruling) {
+        let (ending, event) = match (publishing.copy.to, publishing.copy.ruling) {
             (Destination::Tier { tier, due, .. }, ruling) => {
                 (Ending::Delayed, ruling.map(|ruling| EventKind::Delayed { subject, ruling, tier, due }))
             }
@@ -124,7 +124,7 @@ impl Machine {
                 ruling.map(|ruling| EventKind::DeadLettered { subject, ruling, topic: target.to_string() }),
             ),
         };
-        effects.extend(report.map(report));
+        effects.extend(event.map(report));
         self.acknowledge(ending, None, effects)
     }
 
@@ -167,13 +167,17 @@ impl Machine {
                 let error = self.noted_error();
                 let failed_at = self.past.first_failed_at.unwrap_or(now);
                 let copy = Copied { id: self.copy_id(circumstances.seed, now), error, failed_at, ruling: None, to };
-                self.publish(Publishing { copy, form: Form::Full, tries: 0, outage: false }, effects)
+                self.publish(Publishing::new(copy), effects)
             }
         }
     }
 }
 
 impl Publishing {
+    pub(super) fn new(copy: Copied) -> Self {
+        Self { copy, form: Form::Full, tries: 0, outage: false }
+    }
+
     /// Turns to a smaller form. A delayed copy needs its headers: it never goes without any.
     pub(super) fn smaller(&mut self) -> bool {
         let next = match (self.form, &self.copy.to) {
@@ -193,4 +197,3 @@ impl Destination {
         }
     }
 }
-

@@ -18,7 +18,12 @@ pub(super) struct Settling {
 }
 
 impl Machine {
-    pub(super) fn acknowledge(&mut self, ending: Ending, report: Option<EventKind>, effects: &mut Vec<Effect>) -> State {
+    pub(super) fn acknowledge(
+        &mut self,
+        ending: Ending,
+        report: Option<EventKind>,
+        effects: &mut Vec<Effect>,
+    ) -> State {
         if self.lost {
             return end(Ending::Lost { durable: true }, effects);
         }
@@ -30,7 +35,12 @@ impl Machine {
         State::Settling(settling)
     }
 
-    pub(super) fn settled(&mut self, mut settling: Settling, result: Result<(), SettleError>, effects: &mut Vec<Effect>) -> State {
+    pub(super) fn settled(
+        &mut self,
+        mut settling: Settling,
+        result: Result<(), SettleError>,
+        effects: &mut Vec<Effect>,
+    ) -> State {
         match result {
             Ok(()) => {
                 effects.extend(settling.report.map(report));
@@ -52,7 +62,12 @@ impl Machine {
         self.hand_back(cooldown, Some(report), effects)
     }
 
-    pub(super) fn hand_back(&mut self, cooldown: Duration, report: Option<EventKind>, effects: &mut Vec<Effect>) -> State {
+    pub(super) fn hand_back(
+        &mut self,
+        cooldown: Duration,
+        report: Option<EventKind>,
+        effects: &mut Vec<Effect>,
+    ) -> State {
         let settling = Settling { settlement: Settlement::Reject, ending: Ending::Requeued, report, tries: 0 };
         if self.stopping {
             return self.settle(settling, effects);

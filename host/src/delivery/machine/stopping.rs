@@ -29,8 +29,8 @@ impl Machine {
 
     /// Ends without an outcome: the broker has the delivery and will hand it over again.
     pub(super) fn give_up(&self, effects: &mut Vec<Effect>) -> State {
-        let report = EventKind::Released { subject: self.subject(), why: "the broker took the delivery back" };
-        effects.push(report(report));
+        let why = "the broker took the delivery back";
+        effects.push(report(EventKind::Released { subject: self.subject(), why }));
         end(Ending::Lost { durable: false }, effects)
     }
 
