@@ -16,6 +16,7 @@ use super::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Pause, R
 use crate::broker::Target;
 use crate::event::{EventKind, Ruling, Subject};
 use crate::failure::Failure;
+use crate::handler::Call;
 use crate::handler_error::HandlerError;
 use crate::timestamp::{Timestamp, millis};
 use crate::verdict::{Action, Decision, Fault, Maker, Verdict};
@@ -70,6 +71,18 @@ impl Machine {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.state, State::Ended)
+    }
+
+    /// The attempt as the handler is told of it.
+    #[must_use]
+    pub fn call(&self, attempt: u32) -> Call {
+        Call {
+            message: Arc::clone(&self.arrival.message),
+            origin: self.arrival.origin.clone(),
+            route: Arc::clone(&self.rules.route),
+            attempt,
+            redelivered: self.arrival.redelivered,
+        }
     }
 
     /// What the host should remember of this copy in case it comes back.
