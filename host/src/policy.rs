@@ -6,12 +6,22 @@
 //! * [`decision_threads`]: the threads that decisions run on.
 //! * [`route_record`]: what a policy is told of its route when it is configured.
 //! * [`rejection`]: why a candidate did not become a revision.
+//! * [`registry`]: which revision judges on each route, and how it is swapped while messages flow.
+//! * [`status`]: the same, to show.
+//! * [`embedded`]: the policies that are part of the program.
+//! * `folder`, `watcher`, `last_good`: files in the policies folder, changes there, and what is kept for a restart.
 
 mod bindings;
 pub mod decision_threads;
+pub mod embedded;
 pub mod engine;
+mod folder;
+mod last_good;
 mod lift;
 mod lower;
+pub mod registry;
 pub mod rejection;
 pub mod route_record;
+pub mod status;
 mod text;
+mod watcher;
