@@ -1,10 +1,18 @@
 //! A route's `handler`.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+mod command;
+mod http;
+mod judge;
+
+use std::path::Path;
 use std::time::Duration;
 
-use super::{Secret, SecretUrl};
+pub use command::CommandConfig;
+pub use http::HttpConfig;
+pub use judge::JudgeConfig;
+
+use super::section::Section;
+use super::suggestion::suggest;
 
 /// What processes a route's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,41 +25,27 @@ pub enum HandlerConfig {
     Judge(JudgeConfig),
 }
 
-/// An HTTP endpoint.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpConfig {
-    /// An `http://` address.
-    pub url: SecretUrl,
-    /// How long one attempt may take. More than zero.
-    pub timeout: Duration,
-    /// The response header that names the error kind.
-    pub error_kind_header: Option<String>,
-    /// Sent with each request: name (lower case) and value.
-    pub headers: BTreeMap<String, Secret>,
+impl HandlerConfig {
+    /// Reads a `handler` table. Relative paths are of `folder`.
+    pub(super) fn read(section: Section<'_>, folder: &Path) -> Option<Self> {
+        const KINDS: [&str; 3] = ["http", "command", "judge"];
+        let kind = section.required_text("kind", "add kind = \"http\", kind = \"command\" or kind = \"judge\"")?;
+        let handler = match *kind.get_ref() {
+            "http" => HttpConfig::read(&section).map(Self::Http),
+            "command" => CommandConfig::read(&section, folder).map(Self::Command),
+            "judge" => Some(Self::Judge(JudgeConfig::read(&section))),
+            other => {
+                section.problems.error(&kind.span(), format!("there is no handler kind \"{other}\""), suggest(other, &KINDS));
+                // Its other keys depend on the kind, so there is nothing to check them against.
+                return None;
+            }
+        };
+        section.finish();
+        handler
+    }
 }
 
-/// A program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommandConfig {
-    /// The program and its arguments. Not empty. A relative path with a `/` in it is resolved already.
-    pub program: Vec<String>,
-    /// How long one attempt may take. More than zero.
-    pub timeout: Duration,
-    /// Set in the program's environment, beside what the host itself was started with.
-    pub env: BTreeMap<String, Secret>,
-    /// The folder that the program starts in.
-    pub directory: Option<PathBuf>,
-}
-
-/// Where a failure that is a message already says what went wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JudgeConfig {
-    /// The message header that holds the error kind.
-    pub error_kind_header: Option<String>,
-    /// The message header that holds the error's text.
-    pub error_header: Option<String>,
-    /// The queue that a retry or delay goes back to, where the message itself does not say.
-    pub origin: Option<String>,
-    /// Ask the policy also about messages that expired or overflowed; otherwise they are dead-lettered.
-    pub judge_expired: bool,
+/// `timeout` of a handler that runs something.
+fn read_timeout(section: &Section<'_>) -> Duration {
+    section.positive_duration("timeout").map_or(Duration::from_secs(30), |timeout| timeout.into_inner())
 }

@@ -1,7 +1,12 @@
 //! The `[[routes]]` sections.
 
+mod written;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+use reprieve_sdk::RetryPolicy;
+pub(super) use written::WrittenRoute;
 
 use super::HandlerConfig;
 use crate::topic::{Tier, Topic};
@@ -25,6 +30,8 @@ pub struct RouteConfig {
     pub dead_letters: BTreeMap<String, Topic>,
     /// The durable delays that this route may use, shortest first.
     pub tiers: Vec<Tier>,
+    /// When to retry, with `[defaults.retry]` and the built-in defaults filled in.
+    pub retry: RetryPolicy,
     /// Handed to the policy as it is. An object, empty where nothing is set.
     pub settings: serde_json::Value,
     /// What the names of our own headers begin with. Not empty.
@@ -40,7 +47,7 @@ pub struct RouteConfig {
 /// How a requeue is slowed down, so that a message that always fails does not spin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequeueConfig {
-    /// The first cool-down. More than zero; each further one doubles it.
+    /// The first cool-down. At least a millisecond; each further one doubles it.
     pub cooldown: Duration,
     /// The longest cool-down. Not below `cooldown`.
     pub max_cooldown: Duration,
