@@ -8,6 +8,7 @@ mod broker;
 mod capabilities;
 mod checks;
 mod dead_letters;
+mod document;
 mod error;
 mod files;
 mod handler;
@@ -22,7 +23,6 @@ mod section;
 mod settings;
 mod source;
 mod suggestion;
-mod summary;
 mod tiers;
 
 use std::collections::BTreeMap;
@@ -36,14 +36,9 @@ pub use handler::{CommandConfig, HandlerConfig, HttpConfig, JudgeConfig};
 pub use host::HostConfig;
 pub use policies::PoliciesConfig;
 pub use problem::{Problem, Severity};
-use problem::Problems;
-use reprieve_sdk::RetryPolicy;
 pub use route::{RequeueConfig, RouteConfig};
-use route::WrittenRoute;
 pub use secret::{Secret, SecretUrl};
-use section::Section;
 use source::Source;
-use toml::de::DeTable;
 
 /// A configuration that was read and found right.
 #[derive(Debug, Clone)]
@@ -90,9 +85,6 @@ impl Config {
     /// Where the text has at least one error.
     pub fn parse(text: impl Into<String>, path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let source = Source::new(path.as_ref().to_owned(), text.into());
-        match Self::read(&source) {
-            Ok(parts) => Ok(parts.into_config(source)),
-            Err(problems) => Err(ConfigError::Invalid(problems)),
-        }
+        document::read(&source).map_err(ConfigError::Invalid)
     }
 }

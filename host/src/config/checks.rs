@@ -145,9 +145,9 @@ impl Checks<'_, '_> {
     fn judge_is_fit(&self, route: &WrittenRoute<'_>) {
         let Some(handler) = &route.handler else { return };
         let HandlerConfig::Judge(judge) = handler.get_ref() else { return };
-        if route.tiers.get_ref().is_empty() {
+        if route.tiers.is_empty() {
             self.problems.warning(
-                &route.tiers.span(),
+                route.tiers_place.as_ref().unwrap_or(&route.span),
                 format!("{} judges without tiers, so that no message can go back to its origin", route.title),
                 "give the route at least one tier",
             );

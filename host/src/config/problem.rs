@@ -119,10 +119,16 @@ impl<'s> Problems<'s> {
         self.source.excerpt(span).line
     }
 
-    /// In the file's order: the warnings of a file without an error, or everything.
-    pub(super) fn finish(self) -> Result<Vec<Problem>, Vec<Problem>> {
+    /// Everything, in the file's order.
+    pub(super) fn all(self) -> Vec<Problem> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|problem| (problem.line(), problem.column()));
+        found
+    }
+
+    /// The warnings of a file without an error, or everything.
+    pub(super) fn finish(self) -> Result<Vec<Problem>, Vec<Problem>> {
+        let found = self.all();
         if found.iter().any(|problem| problem.severity == Severity::Error) { Err(found) } else { Ok(found) }
     }
 }

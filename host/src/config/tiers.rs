@@ -57,10 +57,9 @@ fn read_tier(section: &Section<'_>, name: &Spanned<&str>, delay: Duration) -> Op
     None
 }
 
-/// `tiers` of a route: those of the host that it names, or all, with the place of the route then.
-pub(super) fn read_route_tiers(section: &Section<'_>, host: &[Tier]) -> Spanned<Vec<Tier>> {
-    let place = section.value("tiers").map_or_else(|| section.span.clone(), Spanned::span);
-    let Some(names) = section.texts("tiers") else { return Spanned::new(place, host.to_vec()) };
+/// `tiers` of a route: those of the host that it names, or all.
+pub(super) fn read_route_tiers(section: &Section<'_>, host: &[Tier]) -> Vec<Tier> {
+    let Some(names) = section.texts("tiers") else { return host.to_vec() };
     let mut tiers: Vec<Tier> = Vec::new();
     for name in names {
         let (text, span) = (*name.get_ref(), name.span());
@@ -82,5 +81,5 @@ pub(super) fn read_route_tiers(section: &Section<'_>, host: &[Tier]) -> Spanned<
         }
     }
     tiers.sort_by_key(|tier| tier.delay);
-    Spanned::new(place, tiers)
+    tiers
 }

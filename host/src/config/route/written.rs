@@ -29,8 +29,9 @@ pub(in crate::config) struct WrittenRoute<'d> {
     pub(in crate::config) handler: Option<Spanned<HandlerConfig>>,
     pub(in crate::config) policy: Option<Spanned<&'d str>>,
     pub(in crate::config) dead_letters: DeadLetters,
-    /// With the route's place where they are not written.
-    pub(in crate::config) tiers: Spanned<Vec<Tier>>,
+    pub(in crate::config) tiers: Vec<Tier>,
+    /// Where they are written, if they are.
+    pub(in crate::config) tiers_place: Option<Range<usize>>,
     pub(in crate::config) max_retry_delay: Option<Spanned<Duration>>,
     concurrency: u16,
     retry: RetryPolicy,
@@ -65,6 +66,7 @@ impl<'d> WrittenRoute<'d> {
                 .map(|table| read_dead_letters(&table))
                 .unwrap_or_default(),
             tiers: read_route_tiers(&section, host_tiers),
+            tiers_place: section.value("tiers").map(Spanned::span),
             max_retry_delay: section.duration("max_retry_delay"),
             concurrency: read_concurrency(&section),
             retry: match section.section("retry", format!("`retry` of {title}")) {
@@ -92,7 +94,7 @@ impl<'d> WrittenRoute<'d> {
             concurrency: self.concurrency,
             policy: self.policy.map(|policy| policy.into_inner().to_owned()),
             dead_letters: self.dead_letters.into_iter().map(|(label, topic)| (label, topic.into_inner())).collect(),
-            tiers: self.tiers.into_inner(),
+            tiers: self.tiers,
             retry: self.retry,
             settings: self.settings,
             header_prefix: self.header_prefix,
