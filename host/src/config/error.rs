@@ -18,7 +18,7 @@ pub enum ConfigError {
         #[source]
         source: io::Error,
     },
-    /// The file says something wrong: at least one error, and perhaps warnings.
+    /// The file says something wrong: at least one error.
     #[error("{}", Report(.0))]
     Invalid(Vec<Problem>),
 }
