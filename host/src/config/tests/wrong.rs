@@ -117,8 +117,16 @@ wrong! {
 }
 
 #[test]
-fn a_file_that_is_not_there() {
+fn a_file_that_cannot_be_read() {
     assert_snapshot!("a_file_that_is_not_there", Config::load("nowhere/reprieve.toml").unwrap_err());
+
+    let folder = tempfile::tempdir().unwrap();
+    let message =
+        |path: &Path| Config::load(path).unwrap_err().to_string().replace(&folder.path().display().to_string(), "etc");
+    assert_snapshot!("a_file_that_is_a_folder", message(folder.path()));
+    let path = folder.path().join("reprieve.toml");
+    fs::write(&path, b"[host]\nstate = \"\xff\"\n").unwrap();
+    assert_snapshot!("a_file_that_is_not_text", message(&path));
 }
 
 #[test]
