@@ -88,3 +88,6 @@ impl Config {
         document::read(&source).map_err(ConfigError::Invalid)
     }
 }
+
+#[cfg(test)]
+mod tests;
