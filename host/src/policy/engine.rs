@@ -110,6 +110,12 @@ impl Engine {
         load::load(self, candidate)
     }
 
+    /// What a policy may use.
+    #[must_use]
+    pub fn limits(&self) -> &EngineLimits {
+        &self.shared.limits
+    }
+
     /// What the file is once compiled. Files are compiled one after the other: each compilation uses every core as it
     /// is, and several routes that name one file then compile it once.
     fn prepare(&self, bytes: &[u8], digest: &str, identity: &Arc<Identity>) -> Result<Arc<Prepared>, Rejection> {

@@ -75,7 +75,9 @@ pub enum Rejection {
         imports: Vec<String>,
     },
     /// The policy could not be compiled or instantiated within the host's limits.
-    #[error("the policy cannot be compiled: {cause}")]
+    #[error(
+        "the policy cannot be compiled: {cause}; build it with the reprieve-sdk crate, small enough for the limits under `[policies]`"
+    )]
     Compile {
         /// What the compiler said.
         cause: String,
@@ -84,7 +86,7 @@ pub enum Rejection {
     #[error("the policy refuses its settings: {}; correct the route's `settings`", Listed(.0))]
     Settings(Vec<Problem>),
     /// The policy faulted before it could judge anything.
-    #[error("the policy failed when {during}: {fault}")]
+    #[error("the policy failed when {during}: {fault}; correct the policy or its settings")]
     Faulted {
         /// What it was asked.
         during: Step,

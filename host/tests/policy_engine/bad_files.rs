@@ -24,7 +24,7 @@ fn a_text_is_shown_by_its_beginning() {
 #[test]
 fn a_file_beyond_the_limit_is_refused_unread() {
     let engine = engine(EngineLimits { file_size: 1000, ..EngineLimits::default() });
-    let rejection = load_into(&engine, &module("counter"), json!({})).unwrap_err();
+    let rejection = load_into(&engine, &module("counter"), &json!({})).unwrap_err();
     assert!(matches!(rejection, Rejection::TooLarge { limit: 1000, .. }), "{rejection}");
 }
 
@@ -32,7 +32,7 @@ fn a_file_beyond_the_limit_is_refused_unread() {
 fn a_file_cut_anywhere_is_refused_without_a_panic() {
     for whole in [module("counter"), component("counter")] {
         for length in (1..64).chain((64..whole.len()).step_by(whole.len() / 61)) {
-            let rejection = load(&whole[..length], json!({})).expect_err("half a file is no policy");
+            let rejection = load(&whole[..length], &json!({})).expect_err("half a file is no policy");
             let fits = match length {
                 // A file that ends after its header is whole, and empty.
                 8 => matches!(rejection, Rejection::NotAPolicy { .. }),
@@ -50,7 +50,7 @@ fn flipped_bytes_never_panic() {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x55;
         // Some of these load: a byte of a text, say. That they answer at all is the point.
-        let _ = load(&bytes, json!({}));
+        let _ = load(&bytes, &json!({}));
     }
 }
 

@@ -65,11 +65,11 @@ fn configured(
                 route = candidate.route.name,
                 "no snapshot of this policy can be taken, so each decision configures it again, which is slower: {why}"
             );
-            Starting::Unconfigured {
-                program: Program::compile(engine, &prepared.component)?,
-                route: candidate.route.clone(),
-                settings: settings.to_owned(),
-            }
+            let program = match prepared.no_snapshot {
+                Some(_) => Arc::clone(&prepared.program),
+                None => Arc::new(Program::compile(engine, &prepared.component)?),
+            };
+            Starting::Unconfigured { program, route: candidate.route.clone(), settings: settings.to_owned() }
         }
     };
     Ok((needs, starting))
