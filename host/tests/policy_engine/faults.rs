@@ -47,6 +47,18 @@ fn an_endless_loop_ends_at_the_deadline() {
 }
 
 #[test]
+fn an_endless_loop_ends_after_a_quiet_time_too() {
+    // The clock stands still after a hundred idle ticks, which here are 20 ms. Were it not stopped yet, this would
+    // show nothing, but not fail.
+    let engine = engine(EngineLimits { deadline: Duration::from_millis(2), ..EngineLimits::default() });
+    let revision = load_into(&engine, &module("misbehaving"), &json!({})).unwrap();
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(revision.decide(&failure("loop")).unwrap_err().kind, FaultKind::Timeout);
+    }
+}
+
+#[test]
 fn an_endless_loop_in_configure_ends_at_its_own_deadline() {
     let engine = engine(EngineLimits { configure_deadline: Duration::from_millis(50), ..EngineLimits::default() });
     let rejection = load_into(&engine, &module("misbehaving"), &json!({ "configure": "loop" })).unwrap_err();

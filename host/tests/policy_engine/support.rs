@@ -68,6 +68,16 @@ pub(crate) fn obedient() -> &'static Revision {
     &OBEDIENT
 }
 
+/// The bytes with every `from` replaced by a `to` of the same length.
+pub(crate) fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = bytes.to_vec();
+    while let Some(at) = bytes.windows(from.len()).position(|window| window == from) {
+        bytes[at..at + to.len()].copy_from_slice(to);
+    }
+    bytes
+}
+
 /// A failure whose error is of this kind.
 pub(crate) fn failure(kind: &str) -> Failure {
     failure_of(Message::new("body").with_id("m-1"), kind)

@@ -52,8 +52,8 @@ fn configured(
     settings: &str,
     identity: &Arc<Identity>,
 ) -> Result<(wit::Needs, Starting), Rejection> {
-    let _slot = engine.shared.slots.take();
-    let mut store = engine.store(identity, engine.shared.limits.configure_deadline);
+    let slot = engine.shared.slots.take();
+    let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
     let during = |fault| Rejection::Faulted { during: Step::Configure, fault };
     let instance = prepared.program.start(&mut store).map_err(during)?;
     let needs = configure(&prepared.program, &mut store, instance, candidate, settings)?;

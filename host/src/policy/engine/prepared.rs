@@ -38,8 +38,8 @@ impl Prepared {
 /// Asks a throw-away instance what it is, and checks the types of its functions on the way.
 fn describe(engine: &Engine, program: &Program, identity: &Arc<Identity>) -> Result<Description, Rejection> {
     let during = |fault| Rejection::Faulted { during: Step::Describe, fault };
-    let _slot = engine.shared.slots.take();
-    let mut store = engine.store(identity, engine.shared.limits.configure_deadline);
+    let slot = engine.shared.slots.take();
+    let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
     let instance = program.start(&mut store).map_err(during)?;
     let types = |error: wasmtime::Error| Rejection::WrongTypes {
         supported: INTERFACE_VERSION,

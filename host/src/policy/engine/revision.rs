@@ -83,8 +83,8 @@ impl Revision {
     /// How the policy failed to give a verdict. The next decision is not affected.
     pub fn decide(&self, failure: &Failure) -> Result<Verdict, Fault> {
         let shared = &self.engine.shared;
-        let _slot = shared.slots.take();
-        let mut store = self.engine.store(&self.identity, shared.limits.deadline);
+        let slot = shared.slots.take();
+        let mut store = self.engine.store(&slot, &self.identity, shared.limits.deadline);
         let (program, instance) = self.configured_instance(&mut store)?;
         let answer = lower(failure, &self.needs, |failure| {
             let decide = program.decide(&mut store, &instance)?;
