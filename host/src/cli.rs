@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::ConfigError;
+
 /// Something went wrong while running.
 const FAILED: u8 = 1;
 /// The arguments or the configuration are wrong. The same number as for arguments that cannot be read.
@@ -34,7 +36,10 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Run(run::RunArguments),
     Check(check::CheckArguments),
+    Demo(demo::DemoArguments),
+    Send(send::SendArguments),
 }
 
 /// Where the configuration is.
@@ -49,11 +54,21 @@ pub struct ConfigArgument {
 #[must_use]
 pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Demo(arguments) => demo::demo(&arguments),
+        Command::Send(arguments) => send::send(&arguments),
     };
-    result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
-        ExitCode::from(FAILED)
+    result.unwrap_or_else(|error| match error.downcast_ref::<ConfigError>() {
+        // It shows each problem with its place, and needs no further word.
+        Some(wrong) => {
+            eprintln!("{wrong}");
+            ExitCode::from(WRONG)
+        }
+        None => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(FAILED)
+        }
     })
 }
 

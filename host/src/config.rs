@@ -29,6 +29,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
+use serde_json::Value;
+
 pub use broker::{BrokerConfig, MemoryConfig, RabbitMqConfig};
 pub use error::ConfigError;
 pub(crate) use error::Report;
@@ -86,6 +88,15 @@ impl Config {
     pub fn parse(text: impl Into<String>, path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let source = Source::new(path.as_ref().to_owned(), text.into());
         document::read(&source).map_err(ConfigError::Invalid)
+    }
+
+    /// Whether a host that runs with `other` can take this one: only policy names and settings differ.
+    pub(crate) fn differs_only_in_policies(&self, other: &Self) -> bool {
+        let fixed = |route: &RouteConfig| RouteConfig { policy: None, settings: Value::Null, ..route.clone() };
+        self.host == other.host
+            && self.policies == other.policies
+            && self.brokers == other.brokers
+            && self.routes.iter().map(fixed).eq(other.routes.iter().map(fixed))
     }
 }
 

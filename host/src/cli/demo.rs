@@ -29,3 +29,8 @@ Exit codes:
   0  no message was lost
   1  a message was lost, or something failed while running
   2  the arguments are wrong";
+
+/// To be written.
+pub fn demo(_: &DemoArguments) -> anyhow::Result<std::process::ExitCode> {
+    anyhow::bail!("not written yet")
+}
