@@ -115,9 +115,11 @@ fn work(handler: &HandlerConfig) -> anyhow::Result<RouteWork> {
         HandlerConfig::Judge(judge) => RouteWork::Judge(JudgeSettings {
             error_kind_header: judge.error_kind_header.clone(),
             error_header: judge.error_header.clone(),
+            error_detail_header: judge.error_detail_header.clone(),
+            retry_after_header: judge.retry_after_header.clone(),
+            origin_header: judge.origin_header.clone(),
             origin: judge.origin.clone(),
             judge_expired: judge.judge_expired,
-            ..JudgeSettings::default()
         }),
     })
 }

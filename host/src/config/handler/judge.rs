@@ -9,6 +9,12 @@ pub struct JudgeConfig {
     pub error_kind_header: Option<String>,
     /// The message header that holds the error's text.
     pub error_header: Option<String>,
+    /// The message header that holds a stack trace or the like.
+    pub error_detail_header: Option<String>,
+    /// The message header that asks for a pause, in seconds or as an HTTP date.
+    pub retry_after_header: Option<String>,
+    /// The message header that names the queue that a retry or delay goes back to.
+    pub origin_header: Option<String>,
     /// The queue that a retry or delay goes back to, where the message itself does not say.
     pub origin: Option<String>,
     /// Ask the policy also about messages that expired or overflowed; otherwise they are dead-lettered.
@@ -21,6 +27,9 @@ impl JudgeConfig {
         Self {
             error_kind_header: text("error_kind_header"),
             error_header: text("error_header"),
+            error_detail_header: text("error_detail_header"),
+            retry_after_header: text("retry_after_header"),
+            origin_header: text("origin_header"),
             origin: text("origin"),
             judge_expired: section.boolean("judge_expired").unwrap_or(false),
         }
