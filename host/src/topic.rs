@@ -36,6 +36,9 @@ impl std::fmt::Display for Topic {
     }
 }
 
+/// What the tiers' own queues and exchanges are called on a broker, before the tier's name.
+pub(crate) const TIER_QUEUE_PREFIX: &str = "reprieve.tier.";
+
 /// A fixed durable delay. Its name is the delay as it was written, such as `30s`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tier {

@@ -10,10 +10,8 @@ use super::problem::Problems;
 use super::route::WrittenRoute;
 use super::suggestion::suggest;
 use super::{BrokerConfig, HandlerConfig, PoliciesConfig};
-use crate::topic::Topic;
+use crate::topic::{TIER_QUEUE_PREFIX, Topic};
 
-/// What the tiers' own queues and exchanges are called on a broker.
-const TIER_NAMES: &str = "reprieve.tier.";
 /// AMQP's bound for the name of a queue or exchange and for a routing key, in bytes.
 const LONGEST_AMQP_NAME: usize = 255;
 /// The label of dead letters that have none.
@@ -99,10 +97,10 @@ impl Checks<'_, '_> {
     fn names_are_fit(&self, route: &WrittenRoute<'_>) {
         let amqp = matches!(self.broker(route), Some(BrokerConfig::RabbitMq(_)));
         let check = |text: &str, span| {
-            if text.starts_with(TIER_NAMES) {
+            if text.starts_with(TIER_QUEUE_PREFIX) {
                 self.problems.error(
                     &span,
-                    format!("`{text}` is a tier's own queue: names that begin with {TIER_NAMES} are ours"),
+                    format!("`{text}` is a tier's own queue: names that begin with {TIER_QUEUE_PREFIX} are ours"),
                     "name another queue",
                 );
             } else if amqp && text.len() > LONGEST_AMQP_NAME {

@@ -81,8 +81,9 @@ impl HttpHandler {
     /// # Errors
     ///
     /// The URL is not one or is not `http`, or a header name or value is not allowed in HTTP.
-    pub fn new(settings: &HttpSettings) -> anyhow::Result<Self> {
-        let url = parse_url(&settings.url)?;
+    pub fn new(settings: HttpSettings) -> anyhow::Result<Self> {
+        let HttpSettings { url, headers, error_kind_header } = settings;
+        let url = parse_url(&url)?;
         let client = Client::builder()
             .user_agent(concat!("reprieve/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
@@ -90,10 +91,10 @@ impl HttpHandler {
             .pool_idle_timeout(IDLE)
             .build()
             .context("cannot set up the HTTP client")?;
-        let error_kind_header = settings.error_kind_header.parse().with_context(|| {
-            format!("error_kind_header {:?} cannot be the name of an HTTP header", settings.error_kind_header)
-        })?;
-        Ok(Self { client, shown: shown(&url), url, headers: parse_headers(&settings.headers)?, error_kind_header })
+        let error_kind_header = error_kind_header
+            .parse()
+            .with_context(|| format!("error_kind_header {error_kind_header:?} cannot be the name of an HTTP header"))?;
+        Ok(Self { client, shown: shown(&url), url, headers: parse_headers(headers)?, error_kind_header })
     }
 
     /// The error of a request that got no answer.
@@ -142,7 +143,7 @@ fn shown(url: &Url) -> String {
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
 }
 
-fn parse_headers(raw: &BTreeMap<String, String>) -> anyhow::Result<HeaderMap> {
+fn parse_headers(raw: BTreeMap<String, String>) -> anyhow::Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     for (name, value) in raw {
         let parsed: HeaderName =
@@ -152,7 +153,7 @@ fn parse_headers(raw: &BTreeMap<String, String>) -> anyhow::Result<HeaderMap> {
             "the handler's header {name:?} is set by the HTTP client itself; remove it"
         );
         // The value may be a secret, so it is not shown.
-        let value = HeaderValue::from_str(value).with_context(|| {
+        let value = HeaderValue::try_from(value).with_context(|| {
             format!("the value of the handler's header {name:?} has characters that HTTP does not allow")
         })?;
         headers.insert(parsed, value);

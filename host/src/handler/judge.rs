@@ -43,7 +43,7 @@ const DETAIL_HEADERS: &[&str] =
     &["x-exception-stacktrace", "MT-Fault-StackTrace", "NServiceBus.ExceptionInfo.StackTrace"];
 const ORIGIN_HEADERS: &[&str] = &["reprieve-origin-topic"];
 
-/// Where a route finds what its messages failed with. A configured header goes before everything else.
+/// Where a route finds what its messages failed with. A configured header goes before everything else that a message says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JudgeSettings {
     /// The header that names the error's kind.
@@ -56,7 +56,7 @@ pub struct JudgeSettings {
     pub retry_after_header: Option<String>,
     /// The header that names the queue to go back to.
     pub origin_header: Option<String>,
-    /// The queue that every message goes back to, whatever its headers say.
+    /// The queue to go back to where the message itself does not say.
     pub origin: Option<String>,
     /// The policy judges messages too that expired or were pushed out of a full queue.
     pub judge_expired: bool,
@@ -102,12 +102,11 @@ pub fn read(message: &Message, settings: &JudgeSettings) -> Reading {
                 .unwrap_or_else(|| line.clone()),
         )
     };
-    let back_to = settings
-        .origin
-        .clone()
-        .or_else(|| text(&settings.origin_header, &[]).and_then(queue_name))
+    let back_to = text(&settings.origin_header, &[])
+        .and_then(queue_name)
         .or_else(|| queue.map(str::to_owned))
-        .or_else(|| text(&None, ORIGIN_HEADERS).and_then(queue_name));
+        .or_else(|| text(&None, ORIGIN_HEADERS).and_then(queue_name))
+        .or_else(|| settings.origin.clone());
     let unjudged = (!died_of.is_failure() && !settings.judge_expired).then_some(line);
     Reading { error, back_to, died_of, deaths: death.and_then(|death| death.count), unjudged }
 }

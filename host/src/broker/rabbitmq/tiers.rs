@@ -11,11 +11,11 @@ use super::convert;
 use super::topology::{Refusal, Topology, quorum, text};
 use crate::broker::{BrokerError, PublishError};
 use crate::message::{Message, Properties};
-use crate::topic::Tier;
+use crate::topic::{TIER_QUEUE_PREFIX, Tier};
 
 /// The name of a tier's exchange and of its queue.
 pub(super) fn name(tier: &Tier) -> String {
-    format!("reprieve.tier.{}", tier.name)
+    format!("{TIER_QUEUE_PREFIX}{}", tier.name)
 }
 
 /// The properties to send `message` through a tier with. Its own expiration would bring it back before its time.

@@ -9,13 +9,13 @@ pub struct JudgeConfig {
     pub error_kind_header: Option<String>,
     /// The message header that holds the error's text.
     pub error_header: Option<String>,
-    /// The message header that holds whatever else helps a person, such as a stack trace.
+    /// The message header that holds a stack trace or the like.
     pub error_detail_header: Option<String>,
     /// The message header that asks for a pause, in seconds or as an HTTP date.
     pub retry_after_header: Option<String>,
-    /// The message header that names the queue to go back to.
+    /// The message header that names the queue that a retry or delay goes back to.
     pub origin_header: Option<String>,
-    /// The queue that every message goes back to, whatever its headers say.
+    /// The queue that a retry or delay goes back to, where the message itself does not say.
     pub origin: Option<String>,
     /// Ask the policy also about messages that expired or overflowed; otherwise they are dead-lettered.
     pub judge_expired: bool,

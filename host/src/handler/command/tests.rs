@@ -129,7 +129,7 @@ async fn a_program_need_not_read_its_input() {
 
 #[tokio::test]
 async fn a_program_may_write_much_before_it_reads_much() {
-    let script = "yes 0123456789abcdef | head -c 4000000 >&2; wc -c >&2; exit 1";
+    let script = "yes 0123456789abcdef | head -c 4000000 >&2; echo >&2; wc -c >&2; exit 1";
     let error = run(&shell(script), Message::new(vec![b'x'; 4 << 20])).await.unwrap_err();
     assert_eq!(error.text, "4194304");
     assert!(error.detail.is_some_and(|detail| detail.len() <= 8192));

@@ -2,10 +2,7 @@
 
 use crate::handler::excerpt;
 use crate::message::{HeaderValue, Headers};
-
-/// What the names of the host's own tier queues begin with. A message that came back from one expired there, which says
-/// nothing of its failure.
-const TIER_QUEUES: &str = "reprieve.tier.";
+use crate::topic::TIER_QUEUE_PREFIX;
 
 /// Why a broker dead-lettered a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +88,8 @@ impl Death {
         named.then(|| Self { queue: queue.to_owned(), reason: DeathReason::read(reason), count })
     }
 
+    /// A message that came back from a tier of ours expired there, which says nothing of its failure.
     fn is_foreign(&self) -> bool {
-        !self.queue.starts_with(TIER_QUEUES)
+        !self.queue.starts_with(TIER_QUEUE_PREFIX)
     }
 }

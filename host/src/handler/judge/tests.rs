@@ -157,9 +157,14 @@ fn configured_headers_go_before_everything_else() {
         }
     );
     assert_eq!(reading.back_to.as_deref(), Some("payments"));
+}
 
-    let fixed = JudgeSettings { origin: Some("always".to_owned()), ..settings };
-    assert_eq!(read(&message, &fixed).back_to.as_deref(), Some("always"));
+#[test]
+fn a_configured_origin_serves_the_messages_that_name_none() {
+    let settings = JudgeSettings { origin: Some("orders".to_owned()), ..JudgeSettings::default() };
+    assert_eq!(read(&Message::new(""), &settings).back_to.as_deref(), Some("orders"));
+    let died_elsewhere = died(vec![entry("payments", "rejected", 1)]);
+    assert_eq!(read(&died_elsewhere, &settings).back_to.as_deref(), Some("payments"));
 }
 
 #[test]
