@@ -61,7 +61,12 @@ pub(crate) fn toolchain() -> Result<WasmToolchain> {
         return debian::toolchain();
     }
     println!("wasm32: the target is missing; asking rustup for it");
-    match workspace::run(Command::new("rustup").args(["target", "add", TARGET]).env("RUSTUP_MAX_RETRIES", "0")) {
+    match workspace::run(
+        Command::new("rustup")
+            .args(["target", "add", TARGET])
+            .env("RUSTUP_MAX_RETRIES", "0")
+            .env("RUST_BACKTRACE", "0"),
+    ) {
         Ok(()) if rustup_has_target() => return Ok(rustup()),
         Ok(()) => println!("wasm32: rustup added the target to another toolchain than the one in use"),
         Err(error) => println!("wasm32: rustup cannot ({error})"),
