@@ -4,8 +4,9 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use reprieve::broker::{Broker, BrokerError, PublishError};
+use reprieve::broker::{Broker, BrokerError, PublishError, Target};
 use reprieve::message::Message;
+use reprieve::topic::Topic;
 use reprieve_tests::rabbitmq::{Proxy, Sandbox};
 
 use crate::{next, plan, queue};
@@ -100,4 +101,24 @@ async fn publishes_under_way_when_the_connection_is_cut_fail_rather_than_hang() 
     }
     // Some that failed may have arrived all the same; none that was confirmed may be missing.
     assert!(sandbox.count(&target).await >= kept);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn thousands_of_refused_publishes_do_not_wear_the_connection_out() {
+    let sandbox = Sandbox::new().await;
+    let target = sandbox.queue("target", &[]).await;
+    let broker =
+        std::sync::Arc::new(RabbitMq::new(&RabbitMqSettings::new("main", reprieve_tests::rabbitmq::url())).unwrap());
+    let missing = Target::Topic(Topic::Exchange { exchange: sandbox.name("missing"), routing_key: String::new() });
+
+    let nothing = Message::default();
+    // Each costs a channel, and a connection has 2047 numbers for them.
+    for _ in 0..50 {
+        let refused = (0..60).map(|_| broker.publish(&missing, &nothing));
+        for outcome in futures_util::future::join_all(refused).await {
+            assert!(matches!(&outcome, Err(PublishError::Outage(text)) if text.contains("no exchange")), "{outcome:?}");
+        }
+    }
+    broker.publish(&queue(&target), &Message::new("body")).await.unwrap();
+    assert_eq!(sandbox.take(&target).await.data, b"body");
 }
