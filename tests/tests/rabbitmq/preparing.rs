@@ -105,7 +105,7 @@ async fn handing_back_is_safe_where_the_queue_cannot_lose_by_it() {
         match remark {
             None => assert_eq!(prepared.remarks, Vec::<String>::new()),
             Some(remark) => {
-                assert!(prepared.remarks.iter().any(|said| said.contains(remark) && said.contains(source.as_str())))
+                assert!(prepared.remarks.iter().any(|said| said.contains(remark) && said.contains(source.as_str())));
             }
         }
     }
@@ -131,7 +131,7 @@ async fn a_dead_letter_queue_that_throws_away_when_full_is_unfit() {
     let sandbox = Sandbox::new().await;
     let source = sandbox.queue("source", &[]).await;
     let length = ("x-max-length", AMQPValue::LongInt(10));
-    let bounded = sandbox.queue("bounded", &[length.clone()]).await;
+    let bounded = sandbox.queue("bounded", std::slice::from_ref(&length)).await;
     let refusing = sandbox.queue("refusing", &[length, ("x-overflow", text("reject-publish"))]).await;
 
     let text = unfit(&driver(), &with_topic(&source, bounded.as_str().into())).await;
