@@ -1,1 +1,91 @@
-//! To come.
+//! Tells whoever watches what happened on the routes: embedders through a typed stream, people through log lines,
+//! machines through metrics.
+//!
+//! * [`metrics`]: counters, gauges and histograms, in the Prometheus text format.
+//! * [`health`]: a route's last minute, which its policy is shown.
+//! * `error_kinds`: the bound on how many error kinds a route can name.
+//! * `log`: one line for each event.
+
+mod error_kinds;
+pub mod health;
+mod log;
+pub mod metrics;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::broadcast;
+
+use crate::event::{Event, EventKind};
+use crate::timestamp::Timestamp;
+
+pub use health::HealthWindow;
+pub use metrics::{Metrics, RouteMetrics};
+
+/// Events that a subscriber may be behind before it misses the oldest.
+const STREAM_CAPACITY: usize = 4096;
+
+/// Where events go. Clones share everything; routes need not be registered.
+#[derive(Clone)]
+pub struct Observer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    stream: broadcast::Sender<Arc<Event>>,
+    /// Set by the first subscription. Until then `emit` does not touch the stream, whose subscriber count takes a lock.
+    subscribed: AtomicBool,
+    metrics: Metrics,
+}
+
+impl Observer {
+    /// An observer without subscribers, with every metric at zero.
+    #[must_use]
+    pub fn new() -> Self {
+        let (stream, _) = broadcast::channel(STREAM_CAPACITY);
+        Self { shared: Arc::new(Shared { stream, subscribed: AtomicBool::new(false), metrics: Metrics::new() }) }
+    }
+
+    /// Records that something happened on a route: logs it, counts it and hands it to the subscribers. Never waits.
+    pub fn emit(&self, route: &Arc<str>, kind: EventKind) {
+        log::write(route, &kind);
+        self.shared.metrics.count(route, &kind);
+        if self.shared.subscribed.load(Ordering::Acquire) && self.shared.stream.receiver_count() > 0 {
+            let event = Event { at: Timestamp::now(), route: Arc::clone(route), kind };
+            // An error means that the last subscriber left in between: nobody misses the event.
+            let _ = self.shared.stream.send(Arc::new(event));
+        }
+    }
+
+    /// Every event from now on.
+    ///
+    /// A subscriber that falls more than 4096 events behind gets `RecvError::Lagged` with the number that it
+    /// missed, and goes on with the oldest that is left: routes never wait for whoever watches them. Metrics miss nothing.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<Arc<Event>> {
+        let receiver = self.shared.stream.subscribe();
+        self.shared.subscribed.store(true, Ordering::Release);
+        receiver
+    }
+
+    /// The metrics that events are counted in, and those that the route driver sets.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+}
+
+impl Default for Observer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observer").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,27 @@
 //! Policies: loading, deciding, swapping.
+//!
+//! # Layout
+//!
+//! * [`engine`]: turns the bytes of a policy and a route's settings into a [`engine::Revision`] that decides.
+//! * [`decision_threads`]: the threads that decisions run on.
+//! * [`route_record`]: what a policy is told of its route when it is configured.
+//! * [`rejection`]: why a candidate did not become a revision.
+//! * [`registry`]: which revision judges on each route, and how it is swapped while messages flow.
+//! * [`status`]: the same, to show.
+//! * [`embedded`]: the policies that are part of the program.
+//! * `folder`, `watcher`, `last_good`: files in the policies folder, changes there, and what is kept for a restart.
+
+mod bindings;
+pub mod decision_threads;
+pub mod embedded;
+pub mod engine;
+mod folder;
+mod last_good;
+mod lift;
+mod lower;
+pub mod registry;
+pub mod rejection;
+pub mod route_record;
+pub mod status;
+mod text;
+mod watcher;

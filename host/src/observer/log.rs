@@ -1,0 +1,105 @@
+//! One log line for each event.
+
+use tracing::{debug, info, warn};
+
+use crate::event::EventKind;
+
+/// Writes the line. What an operator must act on, or would miss later, is a warning; a success is for debugging only.
+pub(super) fn write(route: &str, kind: &EventKind) {
+    match kind {
+        EventKind::Consumed { subject, error: None } => {
+            debug!(route, id = subject.id, source = &*subject.source, attempt = subject.attempt, "consumed");
+        }
+        EventKind::Consumed { subject, error: Some(error) } => info!(
+            route,
+            id = subject.id,
+            source = &*subject.source,
+            attempt = subject.attempt,
+            error_kind = error.kind,
+            error = error.text,
+            "attempt failed"
+        ),
+        EventKind::RetryScheduled { subject, ruling, due } => info!(
+            route,
+            id = subject.id,
+            attempt = subject.attempt,
+            error_kind = ruling.error_kind,
+            policy = ruling.maker.as_ref().map(display),
+            reason = ruling.verdict.reason,
+            overridden = ruling.overridden,
+            due = display(due),
+            "retry scheduled"
+        ),
+        EventKind::Delayed { subject, ruling, tier, due } => info!(
+            route,
+            id = subject.id,
+            attempt = subject.attempt,
+            error_kind = ruling.error_kind,
+            policy = ruling.maker.as_ref().map(display),
+            reason = ruling.verdict.reason,
+            overridden = ruling.overridden,
+            tier,
+            due = display(due),
+            "delayed"
+        ),
+        EventKind::DeadLettered { subject, ruling, topic } => info!(
+            route,
+            id = subject.id,
+            attempt = subject.attempt,
+            error_kind = ruling.error_kind,
+            policy = ruling.maker.as_ref().map(display),
+            reason = ruling.verdict.reason,
+            overridden = ruling.overridden,
+            topic,
+            "dead-lettered"
+        ),
+        EventKind::Requeued { subject, ruling, cooldown_ms } => info!(
+            route,
+            id = subject.id,
+            attempt = subject.attempt,
+            error_kind = ruling.error_kind,
+            policy = ruling.maker.as_ref().map(display),
+            reason = ruling.verdict.reason,
+            overridden = ruling.overridden,
+            cooldown_ms,
+            "requeued"
+        ),
+        EventKind::Dropped { subject, ruling } => warn!(
+            route,
+            id = subject.id,
+            attempt = subject.attempt,
+            error_kind = ruling.error_kind,
+            policy = ruling.maker.as_ref().map(display),
+            reason = ruling.verdict.reason,
+            overridden = ruling.overridden,
+            "dropped"
+        ),
+        EventKind::PolicySwapped { from, to } => {
+            info!(route, from = from.as_ref().map(display), to = display(to), "policy swapped");
+        }
+        EventKind::PolicyFailed { subject, maker, fault } => warn!(
+            route,
+            id = subject.id,
+            attempt = subject.attempt,
+            policy = maker.as_ref().map(display),
+            fault = fault.kind.name(),
+            error = fault.text,
+            "policy failed, the fallback judged"
+        ),
+        EventKind::PublishFailed { subject, target, error, tries, intake_paused } => {
+            warn!(
+                route,
+                id = subject.id,
+                attempt = subject.attempt,
+                target_topic = target,
+                error,
+                tries,
+                intake_paused,
+                "publish failed, the delivery is held"
+            );
+        }
+        EventKind::Released { subject, why } => {
+            info!(route, id = subject.id, attempt = subject.attempt, why, "released undecided");
+        }
+    }
+}

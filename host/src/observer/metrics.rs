@@ -1,0 +1,187 @@
+//! Counters, gauges and histograms of the routes, in the Prometheus text format.
+
+mod labels;
+mod route;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use prometheus_client::encoding::prometheus_text;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::event::{EventKind, Ruling, Subject};
+use labels::{EventLabels, FaultLabels, RouteLabels};
+pub use route::RouteMetrics;
+
+/// The content type of [`Metrics::encode`]'s text.
+pub const CONTENT_TYPE: &str = prometheus_text::CONTENT_TYPE;
+
+/// From a policy that answers at once to one that runs into a generous deadline.
+const DECISION_SECONDS: [f64; 12] =
+    [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.1];
+
+/// From an in-process closure to a slow HTTP call.
+const HANDLER_SECONDS: [f64; 12] = [0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0];
+
+type HistogramFamily = Family<RouteLabels, Histogram>;
+
+/// All metrics of one host.
+pub struct Metrics {
+    registry: Registry,
+    families: Families,
+    /// Replaced as a whole when a route is seen for the first time, so that looking one up takes no lock.
+    routes: ArcSwap<HashMap<Arc<str>, Arc<RouteMetrics>>>,
+}
+
+/// The families, each shared with the registry.
+struct Families {
+    events: Family<EventLabels, Counter>,
+    overrides: Family<RouteLabels, Counter>,
+    policy_faults: Family<FaultLabels, Counter>,
+    in_flight: Family<RouteLabels, Gauge>,
+    intake_paused: Family<RouteLabels, Gauge>,
+    held: Family<RouteLabels, Gauge>,
+    decision_time: HistogramFamily,
+    handler_time: HistogramFamily,
+}
+
+impl Metrics {
+    pub(super) fn new() -> Self {
+        let families = Families {
+            events: Family::default(),
+            overrides: Family::default(),
+            policy_faults: Family::default(),
+            in_flight: Family::default(),
+            intake_paused: Family::default(),
+            held: Family::default(),
+            decision_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
+            handler_time: Family::new_with_constructor(|| Histogram::new(HANDLER_SECONDS)),
+        };
+        let registry = families.registry();
+        Self { registry, families, routes: ArcSwap::default() }
+    }
+
+    /// This route's gauges and histograms. Worth keeping by whoever sets them often.
+    pub fn route(&self, route: &Arc<str>) -> Arc<RouteMetrics> {
+        if let Some(known) = self.routes.load().get(route) {
+            return Arc::clone(known);
+        }
+        let added = Arc::new(RouteMetrics::new(route, &self.families));
+        self.routes.rcu(|routes| {
+            let mut routes = HashMap::clone(routes);
+            routes.entry(Arc::clone(route)).or_insert_with(|| Arc::clone(&added));
+            routes
+        });
+        // Another thread may have been first: what is in the map is what everyone shares.
+        self.routes.load().get(route).map_or(added, Arc::clone)
+    }
+
+    /// Every metric as text for a Prometheus scrape, of the type [`CONTENT_TYPE`].
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let mut text = String::new();
+        prometheus_text::encode(&mut text, &self.registry).expect("writing to a string cannot fail");
+        text
+    }
+
+    /// Counts an event.
+    pub(super) fn count(&self, route: &Arc<str>, kind: &EventKind) {
+        let event = kind.name();
+        match kind {
+            EventKind::Consumed { subject, error: None } => {
+                self.with_route(route, |metrics| metrics.count_success(&self.families, event, subject));
+            }
+            EventKind::Consumed { subject, error: Some(error) } => {
+                self.event(route, event, Some(subject), Some(&error.kind), None);
+            }
+            EventKind::RetryScheduled { subject, ruling, .. }
+            | EventKind::Requeued { subject, ruling, .. }
+            | EventKind::Dropped { subject, ruling } => self.ruled(route, event, subject, ruling, None),
+            EventKind::Delayed { subject, ruling, tier, .. } => self.ruled(route, event, subject, ruling, Some(tier)),
+            EventKind::DeadLettered { subject, ruling, topic } => {
+                self.ruled(route, event, subject, ruling, Some(topic));
+            }
+            EventKind::PolicyFailed { subject, maker, fault } => {
+                self.event(route, event, Some(subject), None, None);
+                let policy = maker.as_ref().map(|maker| maker.policy.as_str().into());
+                let labels = FaultLabels { route: Arc::clone(route), policy, fault: fault.kind.name() };
+                self.families.policy_faults.get_or_create(&labels).inc();
+            }
+            // The target stays out of the labels: in `judge` mode messages name it, and it would be without bound.
+            EventKind::PublishFailed { subject, .. } | EventKind::Released { subject, .. } => {
+                self.event(route, event, Some(subject), None, None);
+            }
+            EventKind::PolicySwapped { .. } => self.event(route, event, None, None, None),
+        }
+    }
+
+    fn ruled(
+        &self,
+        route: &Arc<str>,
+        event: &'static str,
+        subject: &Subject,
+        ruling: &Ruling,
+        destination: Option<&str>,
+    ) {
+        self.event(route, event, Some(subject), Some(&ruling.error_kind), destination);
+        if ruling.overridden.is_some() {
+            self.families.overrides.get_or_create(&RouteLabels { route: Arc::clone(route) }).inc();
+        }
+    }
+
+    fn event(
+        &self,
+        route: &Arc<str>,
+        event: &'static str,
+        subject: Option<&Subject>,
+        error_kind: Option<&str>,
+        destination: Option<&str>,
+    ) {
+        let error_kind = error_kind.map(|kind| self.with_route(route, |metrics| metrics.error_kinds.bounded(kind)));
+        let labels = EventLabels {
+            route: Arc::clone(route),
+            event,
+            topic: subject.map(|subject| Arc::clone(&subject.source)),
+            error_kind,
+            destination: destination.map(Into::into),
+        };
+        self.families.events.get_or_create(&labels).inc();
+    }
+
+    /// Runs `work` on the route's metrics without counting a reference where the route is known.
+    fn with_route<T>(&self, route: &Arc<str>, work: impl FnOnce(&RouteMetrics) -> T) -> T {
+        match self.routes.load().get(route) {
+            Some(known) => work(known),
+            None => work(&self.route(route)),
+        }
+    }
+}
+
+impl Families {
+    fn registry(&self) -> Registry {
+        let mut registry = Registry::with_prefix("reprieve");
+        registry.register("build", "The running program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        registry.register(
+            "events",
+            "What happened to messages, by the topic that they came from, the kind of their error, and the tier or \
+             dead-letter topic that they went to",
+            self.events.clone(),
+        );
+        registry.register("overrides", "Outcomes that differ from the policy's verdict", self.overrides.clone());
+        registry.register("policy_faults", "Decisions that a policy failed to make", self.policy_faults.clone());
+        registry.register("in_flight", "Deliveries that hold a slot of the route", self.in_flight.clone());
+        registry.register("intake_paused", "1 while the route takes no new messages", self.intake_paused.clone());
+        registry.register("held", "Deliveries whose outcome could not be published yet", self.held.clone());
+        let decision_time = self.decision_time.clone();
+        registry.register_with_unit("decision_time", "Time that a verdict took", Unit::Seconds, decision_time);
+        let handler_time = self.handler_time.clone();
+        registry.register_with_unit("handler_time", "Time that an attempt took", Unit::Seconds, handler_time);
+        registry
+    }
+}

@@ -1,0 +1,26 @@
+//! The labels of each family. An empty label is one that does not apply.
+
+use std::sync::Arc;
+
+use prometheus_client::encoding::EncodeLabelSet;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct RouteLabels {
+    pub(super) route: Arc<str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct EventLabels {
+    pub(super) route: Arc<str>,
+    pub(super) event: &'static str,
+    pub(super) topic: Option<Arc<str>>,
+    pub(super) error_kind: Option<Arc<str>>,
+    pub(super) destination: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct FaultLabels {
+    pub(super) route: Arc<str>,
+    pub(super) policy: Option<Arc<str>>,
+    pub(super) fault: &'static str,
+}

@@ -1,0 +1,44 @@
+//! From Wasmtime's error to a fault's class, by type and never by text.
+
+use wasmtime::{Trap, WasmBacktrace};
+
+use super::store::{OverBudget, StoreState};
+use crate::verdict::{Fault, FaultKind};
+
+/// The fault that ended a call.
+pub(super) fn of_call(error: &wasmtime::Error, state: &StoreState) -> Fault {
+    let ran = error.downcast_ref::<WasmBacktrace>().is_some();
+    typed(error).unwrap_or_else(|| {
+        if ran {
+            Fault::new(FaultKind::Trap, trap_text(error, state))
+        } else {
+            // What goes wrong while the policy runs carries where it was. This went wrong afterwards.
+            Fault::new(FaultKind::InvalidVerdict, format!("the answer cannot be read: {}", error.root_cause()))
+        }
+    })
+}
+
+/// The fault that kept an instance from starting.
+pub(super) fn of_start(error: &wasmtime::Error, state: &StoreState) -> Fault {
+    typed(error).unwrap_or_else(|| Fault::new(FaultKind::Trap, trap_text(error, state)))
+}
+
+/// The classes that have a type of their own.
+fn typed(error: &wasmtime::Error) -> Option<Fault> {
+    if let Some(over) = error.downcast_ref::<OverBudget>() {
+        return Some(Fault::new(FaultKind::Memory, over.to_string()));
+    }
+    match error.downcast_ref::<Trap>()? {
+        Trap::Interrupt => Some(Fault::new(FaultKind::Timeout, "no answer within the deadline (`policies.deadline`)")),
+        Trap::StackOverflow => Some(Fault::new(FaultKind::StackOverflow, "recursed too deep")),
+        _ => None,
+    }
+}
+
+/// What the policy said last, where it panicked; else what WebAssembly calls it.
+fn trap_text(error: &wasmtime::Error, state: &StoreState) -> String {
+    match state.log.last_error() {
+        Some(line) => line.to_owned(),
+        None => error.root_cause().to_string(),
+    }
+}

@@ -1,0 +1,207 @@
+//! The policies folder: what lies in it, and one file at a time, read whole and once.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+use bytes::Bytes;
+use bytesize::ByteSize;
+use sha2::{Digest, Sha256};
+
+/// The names in a policies folder, without `.wasm`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Listing {
+    /// `NAME.wasm`.
+    pub(super) policies: BTreeSet<String>,
+    /// `NAME.next.wasm`: kept for comparing with the live policy, never activated.
+    pub(super) candidates: BTreeSet<String>,
+}
+
+/// The bytes of a policy as they were read, and their identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PolicyFile {
+    pub(super) bytes: Bytes,
+    /// SHA-256 of the bytes, hexadecimal. Times and sizes say too little: a file system may keep both over a change.
+    pub(super) digest: String,
+}
+
+impl PolicyFile {
+    pub(super) fn new(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { bytes, digest }
+    }
+}
+
+/// Why there are no bytes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ReadError {
+    /// Nothing has this name.
+    #[error("{0}")]
+    Missing(String),
+    /// Something has this name and cannot be a policy.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// What lies in `folder`. Temporary and hidden files are passed over, and so is what has no `.wasm` at its end.
+pub(super) fn list(folder: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    for entry in fs::read_dir(folder)? {
+        match classify(&entry?.file_name()) {
+            Entry::Policy(name) => listing.policies.insert(name.to_owned()),
+            Entry::Candidate(name) => listing.candidates.insert(name.to_owned()),
+            Entry::Other => false,
+        };
+    }
+    Ok(listing)
+}
+
+enum Entry<'a> {
+    Policy(&'a str),
+    Candidate(&'a str),
+    Other,
+}
+
+fn classify(file: &OsStr) -> Entry<'_> {
+    let Some(file) = file.to_str() else { return Entry::Other };
+    if file.starts_with('.') {
+        return Entry::Other;
+    }
+    match file.strip_suffix(".wasm") {
+        Some(name) => name.strip_suffix(".next").map_or(Entry::Policy(name), Entry::Candidate),
+        None => Entry::Other,
+    }
+}
+
+/// Whether a file `NAME.wasm` would be a policy, and in this folder.
+pub(super) fn is_policy_name(name: &str) -> bool {
+    let plain = !name.is_empty() && !name.contains(std::path::is_separator);
+    plain && matches!(classify(format!("{name}.wasm").as_ref()), Entry::Policy(_))
+}
+
+/// Reads the file at `path`, of at most `limit` bytes.
+pub(super) fn read(path: &Path, limit: u64) -> Result<PolicyFile, ReadError> {
+    let cannot = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => ReadError::Missing(format!("{} does not exist", path.display())),
+        _ => ReadError::Unusable(format!("cannot read {}: {error}; check its permissions", path.display())),
+    };
+    // Asked before opening, since opening a FIFO waits for a writer; and again of what was opened.
+    check(path, &fs::metadata(path).map_err(cannot)?, limit)?;
+    let file = File::open(path).map_err(cannot)?;
+    check(path, &file.metadata().map_err(cannot)?, limit)?;
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large(path, limit));
+    }
+    Ok(PolicyFile::new(bytes))
+}
+
+fn check(path: &Path, metadata: &fs::Metadata, limit: u64) -> Result<(), ReadError> {
+    if !metadata.is_file() {
+        let text = format!("{} is not a regular file; a policy is a file, or a link to one", path.display());
+        return Err(ReadError::Unusable(text));
+    }
+    if metadata.len() > limit { Err(too_large(path, limit)) } else { Ok(()) }
+}
+
+fn too_large(path: &Path, limit: u64) -> ReadError {
+    ReadError::Unusable(format!(
+        "{} is larger than {}, the most that a policy may have; build it in release mode and strip it",
+        path.display(),
+        ByteSize(limit).display().iec()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: u64 = 1 << 20;
+
+    fn text(result: Result<PolicyFile, ReadError>) -> String {
+        result.expect_err("nothing that could be read").to_string()
+    }
+
+    #[test]
+    fn only_whole_policies_and_candidates_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "a.wasm",
+            "b.next.wasm",
+            "c.wasm.tmp",
+            "d.wasm~",
+            ".e.wasm",
+            ".wasm",
+            "f.txt",
+            "wasm",
+            "g.tmp",
+            ".wasm.swp",
+        ] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        fs::create_dir(folder.path().join("..2026_1")).unwrap();
+        let listing = list(folder.path()).unwrap();
+        assert_eq!(listing.policies, BTreeSet::from(["a".to_owned()]));
+        assert_eq!(listing.candidates, BTreeSet::from(["b".to_owned()]));
+    }
+
+    #[test]
+    fn a_name_that_leaves_the_folder_or_is_reserved_is_no_policy_name() {
+        assert!(is_policy_name("orders.v2"));
+        for name in ["", ".hidden", "orders.next", "../orders", "a/b"] {
+            assert!(!is_policy_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_digest_is_of_the_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        fs::write(&path, "abc").unwrap();
+        let file = read(&path, LIMIT).unwrap();
+        assert_eq!(file.bytes, "abc");
+        assert_eq!(file.digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_refused_and_one_at_the_limit_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        fs::write(&path, "12345").unwrap();
+        assert!(read(&path, 5).is_ok());
+        assert!(text(read(&path, 4)).contains("larger than 4 B"));
+    }
+
+    #[test]
+    fn what_is_missing_is_told_from_what_is_unusable() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        assert!(matches!(read(&path, LIMIT), Err(ReadError::Missing(_))));
+        fs::create_dir(&path).unwrap();
+        assert!(text(read(&path, LIMIT)).contains("not a regular file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_fifo_is_refused_without_waiting_for_a_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert!(text(read(&path, LIMIT)).contains("not a regular file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed_and_one_that_leads_nowhere_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        std::os::unix::fs::symlink("target", &path).unwrap();
+        assert!(matches!(read(&path, LIMIT), Err(ReadError::Missing(_))));
+        fs::write(folder.path().join("target"), "abc").unwrap();
+        assert_eq!(read(&path, LIMIT).unwrap().bytes, "abc");
+    }
+}

@@ -1,0 +1,50 @@
+//! The blocking work of a reload, each piece on a thread that may wait: reading, loading, keeping.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::RoutePolicy;
+use crate::policy::engine::{Candidate, Engine, Revision};
+use crate::policy::last_good::{LastGood, LastGoodStore};
+
+/// Runs `work` off the message path. A panic in it, which would be a bug, costs this one piece of work.
+pub(super) async fn off_path<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| format!("the host failed while loading: {error}"))
+}
+
+/// Validates, compiles and configures a policy for a route.
+pub(super) async fn load(
+    engine: &Engine,
+    route: &Arc<RoutePolicy>,
+    policy: &LastGood,
+) -> Result<Arc<Revision>, String> {
+    let (engine, route, policy) = (engine.clone(), Arc::clone(route), policy.clone());
+    off_path(move || {
+        let candidate = Candidate {
+            name: &policy.policy,
+            bytes: &policy.file.bytes,
+            route: &route.record,
+            settings: &policy.settings,
+        };
+        engine.load(&candidate).map(Arc::new).map_err(|rejection| rejection.to_string())
+    })
+    .await?
+}
+
+/// Puts what is about to go live on disk.
+pub(super) async fn keep(store: &LastGoodStore, route: &Arc<str>, policy: &LastGood) -> Result<(), String> {
+    let (store, route, policy) = (store.clone(), Arc::clone(route), policy.clone());
+    off_path(move || store.keep(&route, &policy)).await?
+}
+
+/// Reads what the route last ran on.
+pub(super) async fn read_kept(store: &LastGoodStore, route: &Arc<str>, limit: u64) -> Result<Option<LastGood>, String> {
+    let (store, route) = (store.clone(), Arc::clone(route));
+    off_path(move || store.read(&route, limit)).await?
+}
+
+/// The same policy with other settings.
+pub(super) fn with_settings(policy: &LastGood, settings: &Value) -> LastGood {
+    LastGood { settings: settings.clone(), ..policy.clone() }
+}

@@ -1,0 +1,240 @@
+//! The one task that loads policies, one at a time, whatever asks for it: the watcher, the clock or the operator.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::handle::Slot;
+use super::load::off_path;
+use super::route_state::{Found, Patience, RouteState};
+use super::unused::Unused;
+use super::{PolicySettings, RoutePolicy};
+use crate::observer::Observer;
+use crate::policy::embedded;
+use crate::policy::engine::Engine;
+use crate::policy::folder::{self, Listing, ReadError};
+use crate::policy::last_good::LastGoodStore;
+use crate::policy::status::{FolderStatus, PoliciesStatus, Source};
+use crate::policy::watcher::{FolderWatch, Hinted, hints};
+
+/// A timer takes no period of zero, and scanning without a pause helps nobody.
+const SHORTEST_RESCAN: Duration = Duration::from_millis(10);
+
+/// What can be added to any time that the clock shows.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// New configurations, and whom to tell once they have been looked at.
+pub(super) struct Reconfigure {
+    pub(super) routes: Vec<RoutePolicy>,
+    pub(super) done: oneshot::Sender<()>,
+}
+
+/// What every reload needs.
+pub(super) struct Tools {
+    pub(super) engine: Engine,
+    pub(super) store: LastGoodStore,
+    pub(super) observer: Observer,
+    pub(super) debounce: Duration,
+}
+
+pub(super) struct Reloader {
+    tools: Tools,
+    rescan: Duration,
+    folder: Option<WatchedFolder>,
+    hinted: Hinted,
+    routes: Vec<RouteState>,
+    listing: Listing,
+    unused: Unused,
+    /// When to look again at something that may have been half written.
+    look_again: Option<Instant>,
+    status: Arc<ArcSwap<PoliciesStatus>>,
+    stop: CancellationToken,
+}
+
+struct WatchedFolder {
+    /// Only ever locked by the one scan that runs, on a thread that may wait.
+    watch: Arc<Mutex<FolderWatch>>,
+    /// Why there is no listing.
+    unreadable: Option<String>,
+    status: FolderStatus,
+}
+
+impl Reloader {
+    pub(super) fn new(
+        engine: Engine,
+        settings: PolicySettings,
+        routes: Vec<(Arc<Slot>, RoutePolicy)>,
+        observer: Observer,
+        status: Arc<ArcSwap<PoliciesStatus>>,
+        stop: CancellationToken,
+    ) -> Self {
+        let (hints, hinted) = hints();
+        let store = LastGoodStore::new(settings.state.as_deref());
+        Self {
+            tools: Tools { engine, store, observer, debounce: settings.debounce.min(LONGEST_INTERVAL) },
+            rescan: settings.rescan.clamp(SHORTEST_RESCAN, LONGEST_INTERVAL),
+            folder: settings.folder.map(|path| WatchedFolder {
+                watch: Arc::new(Mutex::new(FolderWatch::new(&path, &hints))),
+                unreadable: None,
+                status: FolderStatus { path, ..FolderStatus::default() },
+            }),
+            hinted,
+            routes: routes.into_iter().map(|(slot, configured)| RouteState::new(slot, configured)).collect(),
+            listing: Listing::default(),
+            unused: Unused::default(),
+            look_again: None,
+            status,
+            stop,
+        }
+    }
+
+    /// Reloads whenever there is a reason, until told to stop.
+    pub(super) async fn run(mut self, mut asked: mpsc::Receiver<Reconfigure>) {
+        let mut rescan = interval_at(Instant::now() + self.rescan, self.rescan);
+        rescan.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let again = self.look_again;
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                request = asked.recv() => match request {
+                    Some(request) => self.reconfigure(request).await,
+                    None => return,
+                },
+                () = self.hinted.changed() => {
+                    let stop = self.stop.clone();
+                    if stop.run_until_cancelled(self.hinted.settle(self.tools.debounce)).await.is_some() {
+                        self.reload(Patience::LookAgain).await;
+                    }
+                }
+                () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => {
+                    self.reload(Patience::LookAgain).await;
+                }
+                _ = rescan.tick() => self.reload(Patience::LookAgain).await,
+                () = std::future::ready(()), if !self.unused.is_done() => self.check_one_unused().await,
+            }
+        }
+    }
+
+    /// Looks at everything and answers at once: what cannot be used is an error now.
+    pub(super) async fn load_all(&mut self) {
+        self.reload(Patience::None).await;
+    }
+
+    async fn reconfigure(&mut self, request: Reconfigure) {
+        for configured in request.routes {
+            let name = configured.record.name.as_str();
+            match self.routes.iter_mut().find(|route| **route.route() == *name) {
+                Some(route) => route.configure(configured),
+                None => tracing::warn!(route = name, "a new route needs a restart; its policy is passed over"),
+            }
+        }
+        self.load_all().await;
+        // Whoever asked may have gone.
+        let _ = request.done.send(());
+    }
+
+    async fn reload(&mut self, patience: Patience) {
+        self.scan().await;
+        let mut found = HashMap::new();
+        let mut look_again = false;
+        for index in 0..self.routes.len() {
+            if self.stop.is_cancelled() {
+                return;
+            }
+            let policy = self.routes[index].policy().map(str::to_owned);
+            let found = match found.entry(policy) {
+                Entry::Occupied(found) => found.into_mut(),
+                Entry::Vacant(slot) => {
+                    let found = self.find(slot.key().as_deref()).await;
+                    slot.insert(found)
+                }
+            };
+            look_again |= self.routes[index].look(found, patience, &self.tools).await;
+            self.publish();
+        }
+        self.look_again = look_again.then(|| Instant::now() + self.tools.debounce);
+        let named: BTreeSet<_> = self.routes.iter().filter_map(|route| route.policy().map(str::to_owned)).collect();
+        self.unused.scanned(self.listing.policies.difference(&named).cloned().collect());
+        self.publish();
+    }
+
+    /// Sees to it that the folder is watched, then lists it.
+    async fn scan(&mut self) {
+        let Some(folder) = &mut self.folder else { return };
+        let (watch, path) = (Arc::clone(&folder.watch), folder.status.path.clone());
+        let scanned = off_path(move || {
+            let armed = watch.lock().unwrap_or_else(PoisonError::into_inner).arm();
+            (armed, folder::list(&path).map_err(|error| unreadable(&path, &error)))
+        });
+        let (armed, listing) = scanned.await.unwrap_or_else(|panic| (Ok(()), Err(panic)));
+        (self.listing, folder.unreadable) = match listing {
+            Ok(listing) => (listing, None),
+            Err(error) => (Listing::default(), Some(error)),
+        };
+        let problem = folder.unreadable.clone().or(armed.err());
+        if let Some(problem) = problem.as_ref().filter(|_| problem != folder.status.problem) {
+            tracing::warn!(problem, "the policies folder needs attention");
+        }
+        folder.status.problem = problem;
+        folder.status.scans += 1;
+    }
+
+    /// Reads what a route names, or says why there is nothing to read.
+    async fn find(&self, policy: Option<&str>) -> Found {
+        let Some(policy) = policy else { return Found::File(Source::Embedded, embedded::standard()) };
+        let Some(folder) = &self.folder else {
+            return Found::Missing(format!(
+                "there is no policies folder to find {policy}.wasm in; set `folder` under [policies], or leave `policy` out for the embedded standard policy"
+            ));
+        };
+        let path = folder.status.path.join(format!("{policy}.wasm"));
+        if !folder::is_policy_name(policy) {
+            return Found::Unusable(format!(
+                "{policy:?} cannot be a policy's name: it may not begin with a dot, end in `.next` or hold a slash; correct the route's `policy`"
+            ));
+        }
+        if let Some(unreadable) = &folder.unreadable {
+            return Found::Missing(unreadable.clone());
+        }
+        if !self.listing.policies.contains(policy) {
+            return Found::Missing(format!("{} does not exist; put the policy there", path.display()));
+        }
+        let limit = self.tools.engine.limits().file_size as u64;
+        match off_path(move || folder::read(&path, limit)).await {
+            Ok(Ok(file)) => Found::File(Source::Folder, file),
+            Ok(Err(ReadError::Missing(text))) => Found::Missing(text),
+            Ok(Err(ReadError::Unusable(text))) | Err(text) => Found::Unusable(text),
+        }
+    }
+
+    async fn check_one_unused(&mut self) {
+        if let Some(folder) = &self.folder {
+            self.unused.check_one(&folder.status.path, &self.tools.engine).await;
+            self.publish();
+        }
+    }
+
+    fn publish(&self) {
+        self.status.store(Arc::new(PoliciesStatus {
+            folder: self.folder.as_ref().map(|folder| folder.status.clone()),
+            routes: self.routes.iter().map(RouteState::status).collect(),
+            unused: self.unused.status(),
+            candidates: self.listing.candidates.iter().cloned().collect(),
+        }));
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> String {
+    format!(
+        "cannot read the policies folder {}: {error}; create it, or correct `folder` under [policies]",
+        path.display()
+    )
+}

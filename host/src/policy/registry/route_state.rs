@@ -1,0 +1,294 @@
+//! What the registry knows of one route, and the one place that decides what becomes live.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::RoutePolicy;
+use super::handle::Slot;
+use super::load::{keep, load, read_kept, with_settings};
+use super::reloader::Tools;
+use crate::event::EventKind;
+use crate::policy::embedded;
+use crate::policy::engine::Revision;
+use crate::policy::folder::PolicyFile;
+use crate::policy::last_good::LastGood;
+use crate::policy::status::{LastError, LiveStatus, RoutePolicyStatus, Source};
+use crate::timestamp::Timestamp;
+
+/// What is where the route's policy should be.
+#[derive(Debug, Clone)]
+pub(super) enum Found {
+    File(Source, PolicyFile),
+    Missing(String),
+    Unusable(String),
+}
+
+/// What a reload compares: the same pair is not loaded again, whether it went live or was rejected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Pair {
+    /// The file's digest, or why there is none.
+    content: String,
+    /// Of the route's configuration; `None` for settings or a policy that it no longer names.
+    generation: Option<u64>,
+}
+
+/// Whether what cannot be used may still be on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// A file may be being written: look again after a while before saying anything.
+    LookAgain,
+    /// Somebody waits for the answer.
+    None,
+}
+
+/// One route's configuration, what judges on it, and what was refused.
+pub(super) struct RouteState {
+    slot: Arc<Slot>,
+    configured: Arc<RoutePolicy>,
+    generation: u64,
+    live: Option<Live>,
+    refused: Option<Refused>,
+    /// Why what is live could not be kept for the next start.
+    unkept: Option<LastError>,
+}
+
+struct Live {
+    pair: Pair,
+    source: Source,
+    since: Timestamp,
+    revision: Arc<Revision>,
+    /// What the revision was made from.
+    policy: LastGood,
+}
+
+struct Refused {
+    pair: Pair,
+    error: LastError,
+    since: Instant,
+    /// It is in the log and in the status.
+    declared: bool,
+    /// The cause is not in the pair and may pass.
+    may_pass: bool,
+}
+
+struct Refusal {
+    text: String,
+    may_pass: bool,
+}
+
+impl RouteState {
+    pub(super) fn new(slot: Arc<Slot>, configured: RoutePolicy) -> Self {
+        let configured = Arc::new(configured);
+        Self { slot, configured, generation: 0, live: None, refused: None, unkept: None }
+    }
+
+    pub(super) fn route(&self) -> &Arc<str> {
+        &self.slot.route
+    }
+
+    /// The file that the route names in the policies folder.
+    pub(super) fn policy(&self) -> Option<&str> {
+        self.configured.policy.as_deref()
+    }
+
+    /// Takes a new configuration. What was rejected is tried again even where nothing changed.
+    pub(super) fn configure(&mut self, configured: RoutePolicy) {
+        self.refused = None;
+        if *self.configured != configured {
+            self.configured = Arc::new(configured);
+            self.generation += 1;
+        }
+    }
+
+    /// Makes the pair of `found` and the configured settings live, unless it is already or was rejected before.
+    /// Returns whether to look again soon.
+    pub(super) async fn look(&mut self, found: &Found, patience: Patience, tools: &Tools) -> bool {
+        let content = match found {
+            Found::File(_, file) => file.digest.clone(),
+            Found::Missing(text) | Found::Unusable(text) => text.clone(),
+        };
+        let pair = Pair { content, generation: Some(self.generation) };
+        if let Some(live) = self.live.as_mut().filter(|live| live.pair == pair) {
+            if let Found::File(source, _) = found {
+                live.source = *source;
+            }
+            self.refused = None;
+            self.keep_later(tools).await;
+            return false;
+        }
+        let known = self.refused.take().filter(|refused| refused.pair == pair);
+        let mut refused = match known {
+            Some(known) if !known.may_pass => known,
+            known => match self.try_found(found, &pair, tools).await {
+                Ok(()) => return false,
+                Err(refusal) => Refused::again(known, pair, refusal),
+            },
+        };
+        let due = patience == Patience::None || refused.since.elapsed() >= tools.debounce;
+        let newly = due && !refused.declared;
+        refused.declared |= due;
+        if newly {
+            self.tell(&refused.error.text);
+        }
+        let look_again = !refused.declared;
+        self.refused = Some(refused);
+        if newly {
+            self.fall_back(found, tools).await;
+        }
+        look_again
+    }
+
+    async fn try_found(&mut self, found: &Found, pair: &Pair, tools: &Tools) -> Result<(), Refusal> {
+        let (source, file) = match found {
+            Found::File(source, file) => (*source, file),
+            Found::Missing(text) | Found::Unusable(text) => {
+                return Err(Refusal { text: text.clone(), may_pass: false });
+            }
+        };
+        let policy = LastGood {
+            policy: self.policy_name().to_owned(),
+            file: file.clone(),
+            settings: self.configured.settings.clone(),
+        };
+        self.activate(policy, source, pair.clone(), tools).await
+    }
+
+    fn policy_name(&self) -> &str {
+        self.policy().unwrap_or(embedded::STANDARD_NAME)
+    }
+
+    /// Loads, keeps, swaps.
+    async fn activate(&mut self, policy: LastGood, source: Source, pair: Pair, tools: &Tools) -> Result<(), Refusal> {
+        let started = Instant::now();
+        let loaded = load(&tools.engine, &self.configured, &policy).await;
+        let revision = loaded
+            .map_err(|text| Refusal { text: format!("{} ({source}): {text}", policy.policy), may_pass: false })?;
+        // A swap that could not be undone by a restart is not made: the route has a policy, and the operator time.
+        // A route without one is better off judging now than pausing for a full disk.
+        self.unkept = match keep(&tools.store, self.route(), &policy).await {
+            Ok(()) => None,
+            Err(text) if self.live.is_some() => {
+                let text = format!("{} was not activated: {text}", revision.maker());
+                return Err(Refusal { text, may_pass: true });
+            }
+            Err(text) => {
+                tracing::warn!(route = %self.route(), error = text, "the policy goes live, but a restart could not fall back on it");
+                Some(LastError { at: Timestamp::now(), text })
+            }
+        };
+        let before = self.slot.swap(Arc::clone(&revision)).map(|before| before.maker().as_ref().clone());
+        tracing::info!(
+            route = %self.route(),
+            policy = policy.policy,
+            revision = revision.maker().revision,
+            took = ?started.elapsed(),
+            "policy loaded"
+        );
+        let to = revision.maker().as_ref().clone();
+        tools.observer.emit(self.route(), EventKind::PolicySwapped { from: before, to });
+        self.live = Some(Live { pair, source, since: Timestamp::now(), revision, policy });
+        Ok(())
+    }
+
+    /// After something was rejected: what else the route can run on. Where it runs already, that goes on, with new
+    /// settings where only the file was taken away.
+    async fn fall_back(&mut self, found: &Found, tools: &Tools) {
+        let missing = matches!(found, Found::Missing(_));
+        let options = match &self.live {
+            Some(live) if missing && live.pair.generation != Some(self.generation) => {
+                Vec::from_iter(self.reconfigured(&live.policy))
+            }
+            Some(_) => return,
+            None => match read_kept(&tools.store, self.route(), tools.engine.limits().file_size as u64).await {
+                Ok(Some(kept)) => {
+                    let mut options = Vec::from_iter(self.reconfigured(&kept));
+                    // The new settings may be meant for the file that was rejected; without a file they are for this one.
+                    options.insert(if missing { options.len() } else { 0 }, kept);
+                    options.dedup();
+                    options
+                }
+                Ok(None) => Vec::new(),
+                Err(error) => {
+                    tracing::warn!(route = %self.route(), error, "the last good policy cannot be used");
+                    Vec::new()
+                }
+            },
+        };
+        for policy in options {
+            let name = policy.policy.clone();
+            let configured = name == self.policy_name() && policy.settings == self.configured.settings;
+            let generation = configured.then_some(self.generation);
+            let pair = Pair { content: policy.file.digest.clone(), generation };
+            match self.activate(policy, Source::LastGood, pair, tools).await {
+                Ok(()) => {
+                    tracing::warn!(route = %self.route(), policy = name, "the route runs on its last good policy");
+                    return;
+                }
+                Err(refusal) => {
+                    tracing::warn!(route = %self.route(), policy = name, error = refusal.text, "the last good policy was rejected");
+                    if let Some(refused) = &mut self.refused {
+                        refused
+                            .error
+                            .text
+                            .push_str(&format!("; and the last good policy was rejected: {}", refusal.text));
+                    }
+                }
+            }
+        }
+        if self.live.is_none() {
+            tracing::error!(route = %self.route(), "the route has no policy and pauses until one can be loaded");
+        }
+    }
+
+    /// The kept policy with the settings of today, where the route still names it.
+    fn reconfigured(&self, kept: &LastGood) -> Option<LastGood> {
+        let named = self.policy_name() == kept.policy;
+        named.then(|| with_settings(kept, &self.configured.settings))
+    }
+
+    /// Tries again to keep what went live without.
+    async fn keep_later(&mut self, tools: &Tools) {
+        let (Some(live), Some(unkept)) = (&self.live, &mut self.unkept) else { return };
+        match keep(&tools.store, &self.slot.route, &live.policy).await {
+            Ok(()) => self.unkept = None,
+            Err(text) => unkept.text = text,
+        }
+    }
+
+    fn tell(&self, error: &str) {
+        let live = self.live.as_ref().map(|live| live.revision.maker().to_string());
+        tracing::warn!(route = %self.route(), live, error, "the policy was not taken");
+    }
+
+    pub(super) fn status(&self) -> RoutePolicyStatus {
+        let refused = self.refused.as_ref().filter(|refused| refused.declared).map(|refused| &refused.error);
+        RoutePolicyStatus {
+            route: self.route().to_string(),
+            policy: self.policy_name().to_owned(),
+            live: self.live.as_ref().map(|live| LiveStatus {
+                revision: live.revision.maker().revision.clone(),
+                file_digest: live.revision.file_digest().to_owned(),
+                live_since: live.since,
+                source: live.source,
+                start: live.revision.start(),
+            }),
+            last_error: refused.or(self.unkept.as_ref()).cloned(),
+        }
+    }
+}
+
+impl Refused {
+    /// A refusal of `pair`, which is the same as the one before where the text is.
+    fn again(before: Option<Self>, pair: Pair, refusal: Refusal) -> Self {
+        match before {
+            Some(before) if before.error.text == refusal.text => before,
+            _ => Self {
+                pair,
+                error: LastError { at: Timestamp::now(), text: refusal.text },
+                since: Instant::now(),
+                declared: false,
+                may_pass: refusal.may_pass,
+            },
+        }
+    }
+}

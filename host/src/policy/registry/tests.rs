@@ -1,0 +1,7 @@
+//! Swapping, as an operator does it: with files in a folder and settings in a configuration.
+
+mod changes;
+mod last_good;
+mod settings;
+mod support;
+mod trouble;

@@ -1,0 +1,111 @@
+//! Which policy judges on which route, as `/status` shows it.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::engine::{Description, Start};
+use crate::timestamp::Timestamp;
+
+/// All routes' policies and the folder that they come from.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct PoliciesStatus {
+    /// The policies folder; absent where none is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<FolderStatus>,
+    /// One entry a route, in the order of the configuration.
+    pub routes: Vec<RoutePolicyStatus>,
+    /// Files in the folder that no route names.
+    pub unused: Vec<UnusedPolicy>,
+    /// Names of candidates: `NAME` for a file `NAME.next.wasm`, which no route judges by.
+    pub candidates: Vec<String>,
+}
+
+/// The policies folder.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct FolderStatus {
+    /// As configured.
+    pub path: PathBuf,
+    /// How often it was looked through since the start.
+    pub scans: u64,
+    /// Why it cannot be read, or why changes are only noticed by the slow rescan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// The policy of one route.
+#[derive(Debug, Clone, Serialize)]
+pub struct RoutePolicyStatus {
+    /// The route's name.
+    pub route: String,
+    /// The policy that the configuration names, or `standard`.
+    pub policy: String,
+    /// What judges now; absent where no policy could be loaded yet.
+    #[serde(flatten)]
+    pub live: Option<LiveStatus>,
+    /// Why the configured policy and settings are not, or not wholly, what judges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<LastError>,
+}
+
+/// A revision that judges.
+#[derive(Debug, Clone, Serialize)]
+pub struct LiveStatus {
+    /// The revision, as in headers and logs.
+    pub revision: String,
+    /// SHA-256 of the policy's bytes.
+    pub file_digest: String,
+    /// When it went live.
+    pub live_since: Timestamp,
+    /// Where its bytes came from.
+    pub source: Source,
+    /// How a decision gets a configured instance.
+    pub start: Start,
+}
+
+/// Where a policy's bytes came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// A file in the policies folder.
+    Folder,
+    /// The program itself.
+    Embedded,
+    /// The state folder, since what is configured could not be used.
+    LastGood,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Folder => "in the policies folder",
+            Self::Embedded => "embedded",
+            Self::LastGood => "last good",
+        })
+    }
+}
+
+/// Something that stands in the way of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LastError {
+    /// When it was first seen.
+    pub at: Timestamp,
+    /// What, where and the cure.
+    pub text: String,
+}
+
+/// A file in the policies folder that no route names.
+#[derive(Debug, Clone, Serialize)]
+pub struct UnusedPolicy {
+    /// The file's name, without `.wasm`.
+    pub policy: String,
+    /// SHA-256 of its bytes; absent where it could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_digest: Option<String>,
+    /// What it says of itself; absent where it is no valid policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Description>,
+    /// Why no route could use it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
