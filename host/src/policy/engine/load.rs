@@ -12,10 +12,10 @@ use super::super::rejection::{Problem, Rejection, Step};
 use super::super::text::one_line;
 use super::log_lines::Identity;
 use super::prepared::{Prepared, Program};
-use super::revision::{Revision, Start, Starting};
+use super::revision::{Revision, Starting};
 use super::store::StoreState;
 use super::{Candidate, Engine, INTERFACE_VERSION, fault, smoke, snapshot};
-use crate::verdict::{Fault, Maker};
+use crate::verdict::Maker;
 
 /// How many problems in the settings a message shows.
 const MAX_PROBLEMS: usize = 20;
@@ -102,9 +102,7 @@ fn configure(
     match answer {
         Ok((Ok(needs),)) => Ok(needs),
         Ok((Err(problems),)) => Err(Rejection::Settings(lift_problems(problems))),
-        Err(error) => {
-            Err(Rejection::Faulted { during: Step::Configure, fault: fault::of_call(&error, store.data()) })
-        }
+        Err(error) => Err(Rejection::Faulted { during: Step::Configure, fault: fault::of_call(&error, store.data()) }),
     }
 }
 
