@@ -1,1 +1,131 @@
-//! To come.
+//! The life of one delivery, as a state machine without I/O: `(state, input) -> (state, effects)`.
+//!
+//! [`Machine`] owns the attempt count, limits, overrides, the fallback and the order of settlement. A driver
+//! carries out its [`Effect`]s and feeds back what came of them as [`Input`]s, so every order of crashes,
+//! time-outs, refused publishes and lost connections can be tried in a test.
+
+mod arrival;
+mod copy;
+mod fallback;
+mod header_names;
+mod machine;
+mod resolve;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub use arrival::{Arrival, KnownStarts, Work};
+pub use header_names::HeaderNames;
+pub use machine::Machine;
+pub use rules::{Doubling, PublishRules, Rules};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::broker::{PublishError, SettleError, Settlement, Target};
+use crate::event::EventKind;
+use crate::failure::{Failure, Health};
+use crate::handler_error::HandlerError;
+use crate::message::Message;
+use crate::timestamp::Timestamp;
+use crate::verdict::Decision;
+
+/// What can happen to a delivery.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// The delivery has a slot. The first input, given once.
+    Start(Circumstances),
+    /// The handler ended, within its time or by it.
+    Handled(Result<(), HandlerError>, Circumstances),
+    /// The policy answered, or could not.
+    Judged(Decision),
+    /// The wait that was asked for is over.
+    Due(Circumstances),
+    /// The publish that was asked for is confirmed, or counts as failed.
+    Published(Result<(), PublishError>),
+    /// The settle that was asked for was taken, or was not.
+    Settled(Result<(), SettleError>),
+    /// The channel, assignment or lease of this delivery has ended.
+    Lost,
+    /// The host wants to stop: finish what runs, wait for nothing.
+    Shutdown,
+    /// The time to shut down is over: end now.
+    Abort,
+}
+
+/// What the driver knows beside the result, so that a failure holds all that a policy may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Circumstances {
+    /// How the route has been doing.
+    pub health: Health,
+    /// Random bits.
+    pub seed: u64,
+}
+
+/// What the driver must do. At most one of run, judge, wait, publish and settle is under way at a time.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Run the handler; answer with [`Input::Handled`].
+    Run {
+        /// The number of this attempt, from 1.
+        attempt: u32,
+    },
+    /// Ask the policy; answer with [`Input::Judged`].
+    Judge(Arc<Failure>),
+    /// Answer with [`Input::Due`] after this time, not earlier. Replaces a wait under way.
+    Wait(Duration),
+    /// Publish; answer with [`Input::Published`].
+    Publish(Box<Publication>),
+    /// Settle the delivery; answer with [`Input::Settled`].
+    Settle(Settlement),
+    /// Drop the handler's run, the policy's decision or the publish under way; its answer is not wanted.
+    Stop,
+    /// Take no new deliveries on the route until then.
+    PauseIntake(Pause),
+    /// A publish came through: pauses for an outage are over.
+    ResumeIntake,
+    /// Tell whoever watches.
+    Report(Box<EventKind>),
+    /// Nothing more will happen.
+    End(Ending),
+}
+
+/// A pause of the route's intake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// Because publishing does not get through; else because a policy asked for it.
+    pub outage: bool,
+    /// When intake goes on, if nothing ends the pause before.
+    pub until: Timestamp,
+}
+
+/// A copy on its way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Publication {
+    /// Where it goes.
+    pub target: Target,
+    /// What goes there.
+    pub message: Message,
+}
+
+/// How a delivery ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// Handled and acknowledged.
+    Succeeded,
+    /// A copy is in a tier and the delivery is acknowledged.
+    Delayed,
+    /// A copy is in a dead-letter topic and the delivery is acknowledged.
+    DeadLettered,
+    /// Acknowledged and forgotten, as the policy said.
+    Dropped,
+    /// Handed back as failed, by verdict or because publishing never got through.
+    Requeued,
+    /// Handed back untouched, or left to the broker, at shutdown.
+    Released,
+    /// The broker has the delivery again: it was lost before it could be settled.
+    Lost {
+        /// Its outcome is durable, so it must not be handled again (rule 13).
+        durable: bool,
+    },
+}

@@ -1,12 +1,19 @@
 //! What processes a message.
 //!
+//! * [`http`]: an endpoint that each message is posted to.
+//! * [`command`]: a program that is started for each message.
+//! * [`closure`]: Rust code in this process.
+//! * [`judge`]: no handler; the message is a failure already, and its headers say what of.
+//!
 //! A handler answers with nothing or with a [`HandlerError`]. It may be dropped half-way: at its time-out and
 //! at the end of a shutdown.
 
 pub mod closure;
 pub mod command;
+mod excerpt;
 pub mod http;
 pub mod judge;
+mod retry_after;
 
 use std::sync::Arc;
 

@@ -1,1 +1,244 @@
-//! To come.
+//! The whole host: brokers, policies and routes, started and ended in order. For the program and for embedders.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use std::{sync::Arc, time::Duration};
+//! use reprieve::broker::memory::MemoryBroker;
+//! use reprieve::handler::{Call, closure::handler_fn};
+//! use reprieve::handler_error::HandlerError;
+//! use reprieve::host::{Host, HostSpec, HostedRoute};
+//! use reprieve::route::{RouteSpec, RouteWork};
+//!
+//! let broker = MemoryBroker::new(10_000);
+//! let handler = handler_fn(|call: Call| async move {
+//!     if call.attempt < 3 { Err(HandlerError::new("busy", "try again")) } else { Ok(()) }
+//! });
+//! let work = RouteWork::Handle { handler: Arc::new(handler), timeout: Duration::from_secs(10) };
+//! let mut route = RouteSpec::new("orders", "orders", Arc::new(broker.clone()), work);
+//! route.retry.max_attempts = 5;
+//!
+//! let host = Host::start(HostSpec { routes: vec![HostedRoute::new(route)], ..HostSpec::default() }).await?;
+//! broker.publish_to("orders", reprieve::message::Message::new("hello"))?;
+//! host.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+
+pub(crate) mod configured;
+mod status;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+pub use status::HostStatus;
+
+use crate::broker::Broker;
+use crate::broker::memory::MemoryBroker;
+use crate::failure::Failure;
+use crate::observer::Observer;
+use crate::policy::engine::{Engine, EngineLimits};
+use crate::policy::registry::{Policies, PolicyHandle, PolicySettings, RoutePolicy};
+use crate::policy::route_record::RouteRecord;
+use crate::route::{Judge, Route, RouteSpec, Shutdown};
+use crate::verdict::Decision;
+
+/// What a host is made of.
+pub struct HostSpec {
+    /// At least one, their names distinct.
+    pub routes: Vec<HostedRoute>,
+    /// Where policies come from.
+    pub policies: PolicySettings,
+    /// What one decision may use.
+    pub limits: EngineLimits,
+    /// How long running attempts may take to end at shutdown.
+    pub shutdown_timeout: Duration,
+    /// Brokers in this process, by name, for the admin listener's `/topics`.
+    pub memory_brokers: BTreeMap<String, MemoryBroker>,
+    /// Where events go.
+    pub observer: Observer,
+}
+
+impl Default for HostSpec {
+    fn default() -> Self {
+        Self {
+            routes: Vec::new(),
+            policies: PolicySettings::default(),
+            limits: EngineLimits::default(),
+            shutdown_timeout: Duration::from_secs(30),
+            memory_brokers: BTreeMap::new(),
+            observer: Observer::new(),
+        }
+    }
+}
+
+/// A route with its policy.
+#[derive(Clone)]
+pub struct HostedRoute {
+    /// The route.
+    pub route: RouteSpec,
+    /// The file in the policies folder, without `.wasm`; `None` for the embedded standard policy.
+    pub policy: Option<String>,
+    /// Handed to the policy as they are.
+    pub settings: serde_json::Value,
+}
+
+impl HostedRoute {
+    /// A route that the embedded standard policy judges.
+    #[must_use]
+    pub fn new(route: RouteSpec) -> Self {
+        Self { route, policy: None, settings: serde_json::Value::Object(serde_json::Map::new()) }
+    }
+
+    /// The route as its policy sees it.
+    fn route_policy(&self, limits: &EngineLimits) -> RoutePolicy {
+        let route = &self.route;
+        let tiers = if route.broker.capabilities().tiers { route.tiers.clone() } else { Vec::new() };
+        let record = RouteRecord {
+            name: route.name.to_string(),
+            source: route.source.to_string(),
+            tiers,
+            dead_letters: route.dead_letters.keys().cloned().collect(),
+            retry: route.retry.clone(),
+            max_retry_delay: route.retry_bound(),
+            max_body: limits.max_body,
+        };
+        RoutePolicy { record, policy: self.policy.clone(), settings: self.settings.clone() }
+    }
+}
+
+/// A host that runs. Dropped without [`Host::shutdown`], it stops without waiting for anything: deliveries in work go back
+/// to their brokers.
+pub struct Host {
+    policies: Policies,
+    routes: Vec<Arc<Route>>,
+    running: JoinSet<()>,
+    brokers: Vec<Arc<dyn Broker>>,
+    memory_brokers: BTreeMap<String, MemoryBroker>,
+    limits: EngineLimits,
+    observer: Observer,
+    shutdown: Shutdown,
+    shutdown_timeout: Duration,
+}
+
+impl Host {
+    /// Loads the policies and starts every route. A broker that is down and a policy that is missing are no errors here:
+    /// their routes wait and say so, the others work.
+    ///
+    /// # Errors
+    /// The engine's limits make no sense, or two routes have one name.
+    pub async fn start(spec: HostSpec) -> anyhow::Result<Self> {
+        let engine = Engine::new(spec.limits.clone()).context("cannot start the policy engine")?;
+        let route_policies = spec.routes.iter().map(|hosted| hosted.route_policy(&spec.limits)).collect();
+        let policies = Policies::start(engine, spec.policies, route_policies, spec.observer.clone()).await?;
+        let shutdown = Shutdown::default();
+        let mut running = JoinSet::new();
+        let mut routes = Vec::with_capacity(spec.routes.len());
+        let mut brokers: Vec<Arc<dyn Broker>> = Vec::new();
+        for HostedRoute { route, .. } in spec.routes {
+            if !brokers.iter().any(|known| Arc::ptr_eq(known, &route.broker)) {
+                brokers.push(Arc::clone(&route.broker));
+            }
+            let policy = policies.handle(&route.name).context("a route's policy was started with it")?;
+            let route = Arc::new(Route::new(route, Arc::new(policy), spec.observer.clone(), shutdown.clone()));
+            running.spawn(Arc::clone(&route).run());
+            routes.push(route);
+        }
+        Ok(Self {
+            policies,
+            routes,
+            running,
+            brokers,
+            memory_brokers: spec.memory_brokers,
+            limits: spec.limits,
+            observer: spec.observer,
+            shutdown,
+            shutdown_timeout: spec.shutdown_timeout,
+        })
+    }
+
+    /// Where this host's events go.
+    #[must_use]
+    pub fn observer(&self) -> &Observer {
+        &self.observer
+    }
+
+    /// The live policies.
+    #[must_use]
+    pub fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// The routes, in the order that they were given.
+    #[must_use]
+    pub fn routes(&self) -> &[Arc<Route>] {
+        &self.routes
+    }
+
+    /// Brokers in this process, by name.
+    #[must_use]
+    pub fn memory_brokers(&self) -> &BTreeMap<String, MemoryBroker> {
+        &self.memory_brokers
+    }
+
+    /// What the admin listener shows of this host.
+    #[must_use]
+    pub fn status(&self) -> HostStatus {
+        HostStatus::new(self.routes.clone(), self.policies.clone())
+    }
+
+    /// Waits until every route takes messages.
+    pub async fn ready(&self) {
+        for route in &self.routes {
+            route.state().wait_for(|phase| matches!(phase, crate::route::Phase::Consuming { .. })).await;
+        }
+    }
+
+    /// Takes policy names and settings of the routes that run; nothing else of them changes. Rejected policies keep the
+    /// last good one live.
+    pub async fn reconfigure(&self, routes: &[HostedRoute]) {
+        self.policies.reconfigure(routes.iter().map(|hosted| hosted.route_policy(&self.limits)).collect()).await;
+    }
+
+    /// Stops taking messages, lets handlers finish for as long as the shutdown may take, hands everything else back
+    /// uncounted, and ends the connections.
+    pub async fn shutdown(mut self) {
+        info!(within = %humantime::format_duration(self.shutdown_timeout), "draining");
+        self.shutdown.drain.cancel();
+        if timeout(self.shutdown_timeout, self.routes_end()).await.is_err() {
+            warn!("handlers are still running: their messages go back uncounted");
+            self.shutdown.abort.cancel();
+            self.routes_end().await;
+        }
+        self.policies.shutdown().await;
+        for broker in &self.brokers {
+            broker.close().await;
+        }
+        info!("stopped");
+    }
+
+    async fn routes_end(&mut self) {
+        while let Some(ended) = self.running.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!(%error, "a route ended badly; its deliveries are the broker's again");
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Judge for PolicyHandle {
+    async fn decide(&self, failure: &Arc<Failure>) -> Decision {
+        Self::decide(self, Arc::clone(failure)).await
+    }
+
+    async fn ready(&self) {
+        Self::ready(self).await;
+    }
+}

@@ -1,1 +1,198 @@
-//! To come.
+//! Drives the deliveries of one route through the machine: slots, timers, drain.
+//!
+//! * `intake`: connects, consumes, and stops in order.
+//! * `drive`: carries out what one delivery's machine asks for.
+//! * `pauses`: when intake rests.
+//! * `memory`: what is remembered of deliveries that went back to the broker.
+//! * `state`: what a route is doing, for `/status` and `/readyz`.
+
+mod drive;
+mod intake;
+mod memory;
+mod pauses;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reprieve_sdk::RetryPolicy;
+use tokio_util::sync::CancellationToken;
+
+use crate::broker::{Broker, Plan};
+use crate::delivery::{Doubling, HeaderNames, PublishRules};
+use crate::failure::Failure;
+use crate::handler::Handler;
+use crate::handler::judge::JudgeSettings;
+use crate::observer::{HealthWindow, Observer, RouteMetrics};
+use crate::timestamp::Timestamp;
+use crate::topic::{Tier, Topic};
+use crate::verdict::Decision;
+
+use memory::Memory;
+use pauses::Pauses;
+pub use state::{Phase, RouteState};
+
+/// A route as it was configured, with its broker and handler.
+#[derive(Clone)]
+pub struct RouteSpec {
+    /// The route's name.
+    pub name: Arc<str>,
+    /// The queue or topic that it consumes.
+    pub source: Arc<str>,
+    /// Where the source is, and where outcomes go.
+    pub broker: Arc<dyn Broker>,
+    /// What is done with a message.
+    pub work: RouteWork,
+    /// Messages in work at a time; at least 1. A retry that waits in process keeps its slot.
+    pub concurrency: u16,
+    /// The durable delays that it may use, shortest first.
+    pub tiers: Vec<Tier>,
+    /// Dead-letter topics by label.
+    pub dead_letters: BTreeMap<String, Topic>,
+    /// What the fallback goes by.
+    pub retry: RetryPolicy,
+    /// The prefix of our headers.
+    pub header_prefix: String,
+    /// The cool-down before a delivery is handed back.
+    pub requeue: Doubling,
+    /// The longest retry in process; the broker's own bound where that is shorter.
+    pub max_retry_delay: Duration,
+    /// How a publish that fails is tried again.
+    pub publish: PublishRules,
+    /// The fallback may drop where there is no dead-letter topic.
+    pub allow_drop_on_fault: bool,
+}
+
+/// What a route does with its messages.
+#[derive(Clone)]
+pub enum RouteWork {
+    /// Calls a handler.
+    Handle {
+        /// The handler.
+        handler: Arc<dyn Handler>,
+        /// The time that one attempt may take.
+        timeout: Duration,
+    },
+    /// Judges messages that failed elsewhere.
+    Judge(JudgeSettings),
+}
+
+impl RouteSpec {
+    /// A route with defaults for everything but its place and work: 16 slots, no tiers, no dead letters, no retry.
+    pub fn new(name: &str, source: &str, broker: Arc<dyn Broker>, work: RouteWork) -> Self {
+        let defaults = crate::delivery::Rules::new(name, source);
+        Self {
+            name: name.into(),
+            source: source.into(),
+            broker,
+            work,
+            concurrency: 16,
+            tiers: Vec::new(),
+            dead_letters: BTreeMap::new(),
+            retry: defaults.retry,
+            header_prefix: defaults.names.prefix,
+            requeue: defaults.requeue,
+            max_retry_delay: defaults.max_retry_delay,
+            publish: defaults.publish,
+            allow_drop_on_fault: false,
+        }
+    }
+
+    /// The longest that a retry may hold its slot on this route.
+    #[must_use]
+    pub fn retry_bound(&self) -> Duration {
+        self.max_retry_delay.min(self.broker.capabilities().max_retry_delay)
+    }
+
+    fn plan(&self) -> Plan {
+        Plan {
+            route: self.name.to_string(),
+            source: self.source.to_string(),
+            tiers: self.tiers.clone(),
+            topics: self.dead_letters.values().cloned().collect(),
+        }
+    }
+}
+
+/// What judges a route's failures: a live policy, or a test's script.
+#[async_trait]
+pub trait Judge: Send + Sync + 'static {
+    /// The decision on one failure. A policy that cannot answer is a fault in it, never an error here.
+    async fn decide(&self, failure: &Arc<Failure>) -> Decision;
+
+    /// Waits until there is something to judge with. The route consumes nothing before.
+    async fn ready(&self);
+}
+
+/// The two steps of an orderly end.
+#[derive(Debug, Clone, Default)]
+pub struct Shutdown {
+    /// Take no more messages, let handlers finish, let sleepers go back.
+    pub drain: CancellationToken,
+    /// Stop waiting for handlers.
+    pub abort: CancellationToken,
+}
+
+/// Tells the time of day. The host's own, but in tests that play with time.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A route that can be run.
+pub struct Route {
+    spec: RouteSpec,
+    clock: Clock,
+    names: HeaderNames,
+    judge: Arc<dyn Judge>,
+    observer: Observer,
+    metrics: Arc<RouteMetrics>,
+    health: HealthWindow,
+    memory: Memory,
+    pauses: Pauses,
+    state: RouteState,
+    shutdown: Shutdown,
+}
+
+impl Route {
+    /// A route that is not running yet.
+    #[must_use]
+    pub fn new(spec: RouteSpec, judge: Arc<dyn Judge>, observer: Observer, shutdown: Shutdown) -> Self {
+        Self {
+            names: HeaderNames::new(&spec.header_prefix),
+            metrics: observer.metrics().route(&spec.name),
+            health: HealthWindow::new(),
+            memory: Memory::default(),
+            pauses: Pauses::default(),
+            state: RouteState::default(),
+            clock: Arc::new(Timestamp::now),
+            spec,
+            judge,
+            observer,
+            shutdown,
+        }
+    }
+
+    /// The same route by another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// As it was configured.
+    #[must_use]
+    pub fn spec(&self) -> &RouteSpec {
+        &self.spec
+    }
+
+    /// What it is doing.
+    #[must_use]
+    pub fn state(&self) -> &RouteState {
+        &self.state
+    }
+}

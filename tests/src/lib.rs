@@ -1,1 +1,3 @@
-//! Tests.
+//! What the tests share: peers that are not our own code.
+
+pub mod rabbitmq;

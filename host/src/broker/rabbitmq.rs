@@ -1,1 +1,120 @@
-//! To come.
+//! RabbitMQ, over AMQP 0-9-1.
+//!
+//! * `link`, `session`: connections, one to consume on and one to publish on, made when needed and never repaired
+//!   behind anybody's back.
+//! * `consumer`: deliveries and their settlement. `publisher`: confirmed, routed and kept, or an error.
+//! * `preparation`, with `topology`, `declaration` and `tiers`: what must be there before a route starts.
+//! * `convert`: messages to AMQP's properties and back.
+
+mod address;
+mod consumer;
+mod convert;
+mod declaration;
+mod link;
+mod preparation;
+mod publisher;
+mod reason;
+mod session;
+mod tiers;
+mod topology;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use self::address::Address;
+use self::consumer::RabbitConsumer;
+use self::link::Link;
+use self::publisher::Publisher;
+use self::topology::Topology;
+use crate::broker::{Broker, BrokerError, Capabilities, Consumer, Plan, Prepared, PublishError, Target};
+use crate::message::Message;
+
+/// Room in a frame for the properties beside the headers: eleven of at most 256 bytes, and what surrounds them.
+const PROPERTIES_ROOM: usize = 4096;
+
+/// How to reach a RabbitMQ broker, and what may be done there.
+#[derive(Clone)]
+pub struct RabbitMqSettings {
+    /// The broker's name in the configuration, for messages.
+    pub name: String,
+    /// `amqp://user:password@host:5672/virtual-host`. It stays out of every message and log.
+    pub url: String,
+    /// Declare tiers and missing dead-letter queues. Without it they must be there already.
+    pub declare: bool,
+    /// How long a publish may wait for the broker's confirm before it counts as failed.
+    pub confirm_timeout: Duration,
+}
+
+impl RabbitMqSettings {
+    /// The settings for `url` with everything else as by default: declare what is missing, 10 s for a confirm.
+    pub fn new(name: impl Into<String>, url: impl Into<String>) -> Self {
+        Self { name: name.into(), url: url.into(), declare: true, confirm_timeout: Duration::from_secs(10) }
+    }
+}
+
+/// A RabbitMQ broker. It connects when it is first needed, and again after a connection was lost.
+pub struct RabbitMq {
+    address: Arc<Address>,
+    declare: bool,
+    consuming: Link,
+    publisher: Publisher,
+}
+
+impl RabbitMq {
+    /// Reads the settings, without connecting.
+    ///
+    /// # Errors
+    /// [`BrokerError::Unfit`] where the URL cannot be used; the text repeats nothing of it.
+    pub fn new(settings: &RabbitMqSettings) -> Result<Self, BrokerError> {
+        let address = Arc::new(Address::parse(&settings.name, &settings.url)?);
+        Ok(Self {
+            consuming: Link::new(address.clone(), "consuming"),
+            publisher: Publisher::new(Link::new(address.clone(), "publishing"), settings.confirm_timeout),
+            declare: settings.declare,
+            address,
+        })
+    }
+}
+
+#[async_trait]
+impl Broker for RabbitMq {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            kind: "rabbitmq",
+            // The broker takes a delivery back after 30 minutes; that must hold several retries.
+            max_retry_delay: Duration::from_secs(120),
+            tiers: true,
+            answers_settles: false,
+            remembers_starts: "a redelivered flag; quorum queues also count hand-overs, innocent prefetched ones \
+                               included",
+        }
+    }
+
+    async fn prepare(&self, plan: &Plan) -> Result<Prepared, BrokerError> {
+        let session = self.consuming.session().await?;
+        // What is published needs the other connection: better to learn now that it cannot be had.
+        let frame_max = self.publisher.session().await?.frame_max();
+        let topology = Topology { session: &session, address: &self.address };
+        let findings = preparation::prepare(&topology, plan, self.declare).await?;
+        Ok(Prepared {
+            requeue_is_safe: findings.requeue_is_safe,
+            max_header_bytes: Some(frame_max.saturating_sub(PROPERTIES_ROOM).max(frame_max / 2)),
+            remarks: findings.remarks,
+        })
+    }
+
+    async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
+        let session = self.consuming.session().await?;
+        Ok(Box::new(RabbitConsumer::start(session, source, prefetch).await?))
+    }
+
+    async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {
+        self.publisher.publish(target, message).await
+    }
+
+    async fn close(&self) {
+        tokio::join!(self.consuming.close(), self.publisher.close());
+    }
+}

@@ -69,22 +69,24 @@ pub enum Rejection {
         cause: String,
     },
     /// The policy needs what no policy is given.
-    #[error("the policy imports {}: {}", Listed(.imports), import_advice(.imports))]
+    #[error("the policy imports {}: {}", Listed(.imports, ", "), import_advice(.imports))]
     Imports {
         /// The names of what it imports.
         imports: Vec<String>,
     },
     /// The policy could not be compiled or instantiated within the host's limits.
-    #[error("the policy cannot be compiled: {cause}")]
+    #[error(
+        "the policy cannot be compiled: {cause}; build it with the reprieve-sdk crate, small enough for the limits under `[policies]`"
+    )]
     Compile {
         /// What the compiler said.
         cause: String,
     },
     /// The policy refused its settings.
-    #[error("the policy refuses its settings: {}; correct the route's `settings`", Listed(.0))]
+    #[error("the policy refuses its settings: {}; correct the route's `settings`", Listed(.0, "; "))]
     Settings(Vec<Problem>),
     /// The policy faulted before it could judge anything.
-    #[error("the policy failed when {during}: {fault}")]
+    #[error("the policy failed when {during}: {fault}; correct the policy or its settings")]
     Faulted {
         /// What it was asked.
         during: Step,
@@ -129,14 +131,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Items with commas between them.
-struct Listed<'a, T>(&'a [T]);
+/// Items with this between them.
+struct Listed<'a, T>(&'a [T], &'static str);
 
 impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, item) in self.0.iter().enumerate() {
             if index > 0 {
-                f.write_str(", ")?;
+                f.write_str(self.1)?;
             }
             write!(f, "{item}")?;
         }

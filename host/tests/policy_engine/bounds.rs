@@ -8,7 +8,7 @@ use reprieve::policy::engine::Revision;
 use reprieve::verdict::Action;
 use serde_json::{Value, json};
 
-use crate::support::{failure, failure_of, misbehaving};
+use crate::support::{failure, failure_of, misbehaving, obedient};
 
 /// What the policy saw.
 fn echo(revision: &Revision, message: Message) -> Value {
@@ -18,7 +18,7 @@ fn echo(revision: &Revision, message: Message) -> Value {
 
 #[test]
 fn a_policy_is_given_no_body_unless_it_asks_for_one() {
-    let seen = echo(&misbehaving(json!({})), Message::new("body"));
+    let seen = echo(obedient(), Message::new("body"));
     assert_eq!(seen["failure"]["body"], Value::Null);
     assert_eq!(seen["failure"]["body_size"], 4);
 }
@@ -26,7 +26,7 @@ fn a_policy_is_given_no_body_unless_it_asks_for_one() {
 #[test]
 fn a_body_is_cut_to_what_policy_and_route_allow() {
     let body = |wanted: u32, message: Message| {
-        let seen = echo(&misbehaving(json!({ "body": wanted })), message);
+        let seen = echo(&misbehaving(&json!({ "body": wanted })), message);
         seen["failure"]["body"].as_array().map(Vec::len)
     };
     assert_eq!(body(3, Message::new("body")), Some(3));
@@ -38,7 +38,7 @@ fn a_body_is_cut_to_what_policy_and_route_allow() {
 #[test]
 fn a_policy_is_given_the_headers_that_it_names() {
     let message = Message::new("").with_header("tenant", "blue").with_header("colour", "red");
-    let seen = echo(&misbehaving(json!({ "headers": ["tenant", "absent"] })), message);
+    let seen = echo(&misbehaving(&json!({ "headers": ["tenant", "absent"] })), message);
     assert_eq!(seen["failure"]["headers"], json!([["tenant", { "text": "blue" }]]));
 }
 
@@ -59,7 +59,7 @@ fn every_type_of_header_reaches_the_policy() {
     ] {
         message.headers.push(name, value);
     }
-    let seen = echo(&misbehaving(json!({})), message);
+    let seen = echo(obedient(), message);
     assert_eq!(
         seen["failure"]["headers"],
         json!([
@@ -78,7 +78,7 @@ fn every_type_of_header_reaches_the_policy() {
 
 #[test]
 fn a_policy_knows_its_route() {
-    let seen = echo(&misbehaving(json!({})), Message::default());
+    let seen = echo(obedient(), Message::default());
     assert_eq!(seen["route"]["name"], "orders");
     assert_eq!(seen["route"]["tiers"], json!([{ "name": "30s", "delay": 30_000 }]));
     assert_eq!(seen["route"]["dead_letters"], json!(["default", "invalid"]));
@@ -92,19 +92,19 @@ fn a_huge_header_and_a_huge_error_are_cut() {
     failure.error.text = "t".repeat(1_000_000);
     failure.error.detail = Some("d".repeat(10_000_000));
     // Uncut they would not fit into the policy's memory.
-    assert_eq!(misbehaving(json!({})).decide(&failure).unwrap().reason, "1");
+    assert_eq!(obedient().decide(&failure).unwrap().reason, "1");
 }
 
 #[test]
 fn a_long_reason_is_cut_with_a_mark() {
-    let revision = misbehaving(json!({ "do": "huge-reason", "bytes": 10_000 }));
+    let revision = misbehaving(&json!({ "do": "huge-reason", "bytes": 10_000 }));
     let reason = revision.decide(&failure("any")).unwrap().reason;
     assert!(reason.len() <= 4096 && reason.ends_with("r…"), "{} bytes", reason.len());
 }
 
 #[test]
 fn names_that_the_route_does_not_have_are_not_the_engines_business() {
-    let revision = misbehaving(json!({}));
+    let revision = obedient();
     let action = |behaviour| revision.decide(&failure(behaviour)).unwrap().action;
     assert_eq!(action("unknown-tier"), Action::DelayTo { tier: "no-such-tier".into() });
     assert_eq!(action("unknown-label"), Action::DeadLetter { label: Some("no-such-label".into()) });
@@ -113,7 +113,7 @@ fn names_that_the_route_does_not_have_are_not_the_engines_business() {
 
 #[test]
 fn a_flood_of_log_lines_is_held_back_and_counted() {
-    let revision = misbehaving(json!({}));
+    let revision = obedient();
     let log = Log::default();
     log.capture(|| {
         revision.decide(&failure("log-flood")).unwrap();
@@ -126,7 +126,7 @@ fn a_flood_of_log_lines_is_held_back_and_counted() {
 
 #[test]
 fn a_panic_reaches_the_log_with_policy_and_route() {
-    let revision = misbehaving(json!({}));
+    let revision = obedient();
     let log = Log::default();
     log.capture(|| revision.decide(&failure("panic")).unwrap_err());
     let lines = log.lines();

@@ -19,7 +19,7 @@ fn named(name: &str, limits: EngineLimits) -> Arc<Revision> {
 #[tokio::test]
 async fn decisions_on_several_threads_know_nothing_of_each_other() {
     let threads = DecisionThreads::start(4);
-    let revision = Arc::new(load(&module("counter"), json!({})).unwrap());
+    let revision = Arc::new(load(&module("counter"), &json!({})).unwrap());
     let failure = Arc::new(failure("timeout"));
     let decisions = (0..100).map(|_| threads.decide(Arc::clone(&revision), Arc::clone(&failure)));
     for verdict in futures_util::future::join_all(decisions).await {

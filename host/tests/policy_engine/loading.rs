@@ -6,12 +6,12 @@ use reprieve::verdict::{Action, FaultKind, Verdict};
 use serde_json::json;
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 
-use crate::support::{component, engine, failure, load, misbehaving, module, rejection, route};
+use crate::support::{component, engine, failure, load, module, obedient, rejection, replaced, route};
 
 #[test]
 fn a_core_module_and_a_component_both_load_as_they_are() {
     for bytes in [module("counter"), component("counter")] {
-        let revision = load(&bytes, json!({})).unwrap();
+        let revision = load(&bytes, &json!({})).unwrap();
         assert_eq!(revision.start(), Start::Snapshot);
         assert_eq!(revision.description().name, "policy-counter");
         assert_eq!(revision.maker().policy, "test");
@@ -22,7 +22,7 @@ fn a_core_module_and_a_component_both_load_as_they_are() {
 
 #[test]
 fn every_decision_gets_a_clean_instance() {
-    let revision = load(&module("counter"), json!({})).unwrap();
+    let revision = load(&module("counter"), &json!({})).unwrap();
     for _ in 0..20 {
         assert_eq!(revision.decide(&failure("timeout")).unwrap().reason, "1");
     }
@@ -30,12 +30,12 @@ fn every_decision_gets_a_clean_instance() {
 
 #[test]
 fn a_policy_that_cannot_be_snapshot_is_configured_for_each_decision() {
-    let revision = load(&with_a_table_write(&module("misbehaving")), json!({ "do": "retry", "millis": 40 })).unwrap();
+    let revision = load(&with_a_table_write(&module("misbehaving")), &json!({ "do": "retry", "millis": 40 })).unwrap();
     assert_eq!(revision.start(), Start::ConfigureEach);
     assert_eq!(serde_json::to_value(revision.start()).unwrap(), "configure-each");
     assert_eq!(revision.decide(&failure("any")).unwrap().action, Action::Retry { delay_ms: 40 });
 
-    let revision = load(&with_a_table_write(&module("misbehaving")), json!({})).unwrap();
+    let revision = load(&with_a_table_write(&module("misbehaving")), &json!({})).unwrap();
     assert_eq!(revision.decide(&failure("panic")).unwrap_err().kind, FaultKind::Trap);
     for _ in 0..3 {
         assert_eq!(revision.decide(&failure("count")).unwrap().reason, "1");
@@ -62,7 +62,7 @@ fn a_revision_names_file_route_and_settings() {
 
 #[test]
 fn settings_that_the_policy_refuses_are_reported_with_their_places() {
-    let Rejection::Settings(problems) = load(&module("misbehaving"), json!({ "configure": "reject" })).unwrap_err()
+    let Rejection::Settings(problems) = load(&module("misbehaving"), &json!({ "configure": "reject" })).unwrap_err()
     else {
         panic!("the settings are refused")
     };
@@ -72,28 +72,50 @@ fn settings_that_the_policy_refuses_are_reported_with_their_places() {
 
 #[test]
 fn a_policy_that_faults_while_it_is_configured_is_refused_with_the_panic_in_the_message() {
-    let rejection = load(&module("misbehaving"), json!({ "configure": "panic" })).unwrap_err();
+    let rejection = load(&module("misbehaving"), &json!({ "configure": "panic" })).unwrap_err();
     let message = rejection.to_string();
     assert!(message.contains("taking its settings") && message.contains("told to panic in configure"), "{message}");
 
-    let rejection = load(&module("misbehaving"), json!({ "configure": "eat-memory" })).unwrap_err();
+    let rejection = load(&module("misbehaving"), &json!({ "configure": "eat-memory" })).unwrap_err();
     assert!(matches!(rejection, Rejection::Faulted { fault, .. } if fault.kind == FaultKind::Memory));
 }
 
 #[test]
 fn a_policy_that_faults_on_a_made_up_failure_is_refused() {
-    let message = load(&module("misbehaving"), json!({ "do": "panic" })).unwrap_err().to_string();
+    let message = load(&module("misbehaving"), &json!({ "do": "panic" })).unwrap_err().to_string();
     assert!(message.contains("the first attempt") && message.contains("told to panic in decide"), "{message}");
 }
 
 #[test]
-fn an_unknown_version_of_the_interface_is_named_beside_the_known_one() {
-    let mut bytes = component("counter");
-    let (from, to) = (b"@0.1.0", b"@0.2.0");
-    while let Some(at) = bytes.windows(from.len()).position(|window| window == from) {
-        bytes[at..at + to.len()].copy_from_slice(to);
+fn a_policy_whose_memory_is_larger_than_allowed_is_refused() {
+    struct Grown;
+    impl Reencode for Grown {
+        type Error = std::convert::Infallible;
+
+        fn memory_type(
+            &mut self,
+            mut memory: wasmparser::MemoryType,
+        ) -> Result<wasm_encoder::MemoryType, wasm_encoder::reencode::Error> {
+            memory.initial = 1000;
+            RoundtripReencoder.memory_type(memory)
+        }
     }
-    let rejection = rejection(&bytes);
+    let mut grown = wasm_encoder::Module::new();
+    Grown.parse_core_module(&mut grown, wasmparser::Parser::new(0), &module("counter")).unwrap();
+    let rejection = rejection(&grown.finish());
+    assert!(matches!(rejection, Rejection::Compile { .. }), "{rejection}");
+    assert!(rejection.to_string().contains("limits under `[policies]`"), "{rejection}");
+}
+
+#[test]
+fn a_policy_that_lacks_a_function_of_the_interface_is_refused() {
+    let rejection = rejection(&replaced(&component("counter"), b"describe", b"describd"));
+    assert!(matches!(&rejection, Rejection::WrongTypes { .. }), "{rejection}");
+}
+
+#[test]
+fn an_unknown_version_of_the_interface_is_named_beside_the_known_one() {
+    let rejection = rejection(&replaced(&component("counter"), b"@0.1.0", b"@0.2.0"));
     assert!(
         matches!(&rejection, Rejection::WrongWorld { found, supported: "0.1.0" } if found == "0.2.0"),
         "{rejection}"
@@ -102,7 +124,7 @@ fn an_unknown_version_of_the_interface_is_named_beside_the_known_one() {
 
 #[test]
 fn what_a_policy_says_of_itself_is_known() {
-    let revision = misbehaving(json!({}));
+    let revision = obedient();
     assert_eq!(revision.description().settings_schema, Some(json!({ "type": "object" })));
     assert_eq!(revision.file_digest().len(), 64);
 }
@@ -151,22 +173,4 @@ fn with_a_table_write(module: &[u8]) -> Vec<u8> {
     let mut out = wasm_encoder::Module::new();
     Added { types: 0 }.parse_core_module(&mut out, wasmparser::Parser::new(0), module).unwrap();
     out.finish()
-}
-
-#[test]
-fn timings() {
-    let engine = engine(Default::default());
-    for name in ["counter", "misbehaving"] {
-        for round in 0..3 {
-            let began = std::time::Instant::now();
-            let revision = crate::support::load_into(&engine, &module(name), json!({})).unwrap();
-            let loaded = began.elapsed();
-            let failure = failure("count");
-            let began = std::time::Instant::now();
-            for _ in 0..1000 {
-                revision.decide(&failure).unwrap();
-            }
-            eprintln!("{name} {round}: load {loaded:?}, decision {:?}", began.elapsed() / 1000);
-        }
-    }
 }

@@ -45,21 +45,37 @@ pub(crate) fn route() -> RouteRecord {
     }
 }
 
-pub(crate) fn load(bytes: &[u8], settings: Value) -> Result<Revision, Rejection> {
+pub(crate) fn load(bytes: &[u8], settings: &Value) -> Result<Revision, Rejection> {
     load_into(&ENGINE, bytes, settings)
 }
 
-pub(crate) fn load_into(engine: &Engine, bytes: &[u8], settings: Value) -> Result<Revision, Rejection> {
-    engine.load(&Candidate { name: "test", bytes, route: &route(), settings: &settings })
+pub(crate) fn load_into(engine: &Engine, bytes: &[u8], settings: &Value) -> Result<Revision, Rejection> {
+    engine.load(&Candidate { name: "test", bytes, route: &route(), settings })
 }
 
-/// The policy that does what its settings, or a failure's error kind, tell it to.
-pub(crate) fn misbehaving(settings: Value) -> Revision {
+/// The policy that does what its settings tell it to, or else a failure's error kind.
+pub(crate) fn misbehaving(settings: &Value) -> Revision {
     load(&module("misbehaving"), settings).unwrap()
 }
 
 pub(crate) fn rejection(bytes: &[u8]) -> Rejection {
-    load(bytes, json!({})).expect_err("this file is no policy")
+    load(bytes, &json!({})).expect_err("this file is no policy")
+}
+
+/// The same without settings: it does what the failure's error kind tells it to.
+pub(crate) fn obedient() -> &'static Revision {
+    static OBEDIENT: LazyLock<Revision> = LazyLock::new(|| misbehaving(&json!({})));
+    &OBEDIENT
+}
+
+/// The bytes with every `from` replaced by a `to` of the same length.
+pub(crate) fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = bytes.to_vec();
+    while let Some(at) = bytes.windows(from.len()).position(|window| window == from) {
+        bytes[at..at + to.len()].copy_from_slice(to);
+    }
+    bytes
 }
 
 /// A failure whose error is of this kind.

@@ -163,6 +163,7 @@ fn refuse_imports(mut imports: Vec<String>) -> Result<(), Rejection> {
     Err(Rejection::Imports { imports })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 fn invalid(error: wasmparser::BinaryReaderError) -> Rejection {
     Rejection::Invalid { cause: error.to_string() }
 }

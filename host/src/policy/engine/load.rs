@@ -52,8 +52,8 @@ fn configured(
     settings: &str,
     identity: &Arc<Identity>,
 ) -> Result<(wit::Needs, Starting), Rejection> {
-    let _slot = engine.shared.slots.take();
-    let mut store = engine.store(identity, engine.shared.limits.configure_deadline);
+    let slot = engine.shared.slots.take();
+    let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
     let during = |fault| Rejection::Faulted { during: Step::Configure, fault };
     let instance = prepared.program.start(&mut store).map_err(during)?;
     let needs = configure(&prepared.program, &mut store, instance, candidate, settings)?;
@@ -65,11 +65,11 @@ fn configured(
                 route = candidate.route.name,
                 "no snapshot of this policy can be taken, so each decision configures it again, which is slower: {why}"
             );
-            Starting::Unconfigured {
-                program: Program::compile(engine, &prepared.component)?,
-                route: candidate.route.clone(),
-                settings: settings.to_owned(),
-            }
+            let program = match prepared.no_snapshot {
+                Some(_) => Arc::clone(&prepared.program),
+                None => Arc::new(Program::compile(engine, &prepared.component)?),
+            };
+            Starting::Unconfigured { program, route: candidate.route.clone(), settings: settings.to_owned() }
         }
     };
     Ok((needs, starting))

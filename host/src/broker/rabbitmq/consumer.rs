@@ -1,0 +1,169 @@
+//! Taking messages from one queue, on a channel of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::StreamExt;
+use lapin::options::{
+    BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions, BasicRejectOptions,
+};
+use lapin::types::FieldTable;
+use lapin::{Acker, Channel};
+use tokio_util::sync::CancellationToken;
+
+use super::convert::{self, short};
+use super::reason::reason;
+use super::session::Session;
+use crate::broker::{BrokerError, Consumer, Delivery, Origin, SettleError, Settlement, Settler};
+
+/// The consumer's name on its channel, for the broker's operators.
+const TAG: &str = "reprieve";
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+const BACK: BasicNackOptions = BasicNackOptions { multiple: false, requeue: true };
+
+/// A channel that deliveries came on. It lives as long as one of them may be settled.
+struct Epoch {
+    channel: Channel,
+    lost: CancellationToken,
+    /// Keeps the connection, and the watch over this channel.
+    session: Arc<Session>,
+}
+
+impl Epoch {
+    /// Gives up the channel: everything unsettled on it is the broker's again.
+    fn end(self: &Arc<Self>) {
+        self.lost.cancel();
+        let epoch = self.clone();
+        tokio::spawn(async move {
+            let closed = tokio::time::timeout(ANSWER_TIMEOUT, epoch.channel.close(200, "OK".into())).await;
+            if let Ok(Err(error)) = closed {
+                tracing::debug!(%error, "a consuming channel had ended before it was closed");
+            }
+        });
+    }
+}
+
+/// One consumer of one queue.
+pub(super) struct RabbitConsumer {
+    source: String,
+    epoch: Arc<Epoch>,
+    deliveries: lapin::Consumer,
+    /// No more deliveries come from here, for this reason.
+    ended: Option<String>,
+}
+
+impl RabbitConsumer {
+    /// Starts to consume `source`.
+    pub(super) async fn start(session: Arc<Session>, source: &str, prefetch: u16) -> Result<Self, BrokerError> {
+        let lost = |reason: String| BrokerError::Lost { source_topic: source.to_owned(), reason };
+        let queue = short(source, || "the queue's name".to_owned()).map_err(|error| lost(error.to_string()))?;
+        let started = async {
+            let channel = session.channel().await?;
+            // Zero would mean no limit.
+            channel.basic_qos(prefetch.max(1), BasicQosOptions::default()).await?;
+            let (options, arguments) = (BasicConsumeOptions::default(), FieldTable::default());
+            let deliveries = channel.basic_consume(queue, TAG.into(), options, arguments).await?;
+            Ok((channel, deliveries))
+        };
+        let (channel, deliveries) = match tokio::time::timeout(ANSWER_TIMEOUT, started).await {
+            Ok(started) => started.map_err(|error: lapin::Error| lost(reason(&error)))?,
+            Err(_) => return Err(lost(format!("no answer within {ANSWER_TIMEOUT:?}"))),
+        };
+        let lost = CancellationToken::new();
+        session.watch(&channel, lost.clone());
+        let epoch = Arc::new(Epoch { channel, lost, session });
+        Ok(Self { source: source.to_owned(), epoch, deliveries, ended: None })
+    }
+
+    fn delivery(&self, delivery: lapin::message::Delivery) -> Delivery {
+        let lapin::message::Delivery { exchange, routing_key, redelivered, properties, data, acker, .. } = delivery;
+        Delivery {
+            message: Arc::new(convert::message(&properties, data)),
+            origin: Origin { exchange: Some(exchange.into()), routing_key: Some(routing_key.into()) },
+            redelivered,
+            settler: Box::new(RabbitSettler { acker, epoch: self.epoch.clone() }),
+            lost: self.epoch.lost.clone(),
+        }
+    }
+
+    fn end(&mut self, why: String) -> BrokerError {
+        self.epoch.end();
+        self.ended = Some(why.clone());
+        self.lost(why)
+    }
+
+    fn lost(&self, reason: String) -> BrokerError {
+        BrokerError::Lost { source_topic: self.source.clone(), reason }
+    }
+}
+
+#[async_trait]
+impl Consumer for RabbitConsumer {
+    async fn next(&mut self) -> Result<Delivery, BrokerError> {
+        if let Some(why) = &self.ended {
+            return Err(self.lost(why.clone()));
+        }
+        match self.deliveries.next().await {
+            Some(Ok(delivery)) => Ok(self.delivery(delivery)),
+            Some(Err(error)) => Err(self.end(reason(&error))),
+            None if self.epoch.session.connected() => {
+                Err(self.end("the broker cancelled the consumer: the queue was deleted or has moved".to_owned()))
+            }
+            None => Err(self.end("the connection was closed".to_owned())),
+        }
+    }
+
+    async fn stop(&mut self) {
+        if self.ended.is_some() {
+            return;
+        }
+        self.ended = Some("it was stopped".to_owned());
+        let cancelled = self.epoch.channel.basic_cancel(self.deliveries.tag(), BasicCancelOptions::default());
+        if !matches!(tokio::time::timeout(ANSWER_TIMEOUT, cancelled).await, Ok(Ok(()))) {
+            // Nothing can be handed back on a channel that does not answer, except all of it.
+            self.epoch.end();
+            return;
+        }
+        // The cancel's answer comes behind the last delivery, so the stream has an end now.
+        while let Some(Ok(delivery)) = self.deliveries.next().await {
+            if let Err(error) = delivery.nack(BACK).await {
+                tracing::debug!(%error, source = self.source, "a prefetched message goes back with its channel");
+            }
+        }
+    }
+}
+
+impl Drop for RabbitConsumer {
+    fn drop(&mut self) {
+        // Without a stop, prefetched messages would stay with nobody for as long as another delivery is held.
+        if self.ended.is_none() {
+            self.epoch.end();
+        }
+    }
+}
+
+/// Settles one delivery on the channel that it came on.
+struct RabbitSettler {
+    acker: Acker,
+    epoch: Arc<Epoch>,
+}
+
+#[async_trait]
+impl Settler for RabbitSettler {
+    async fn settle(&self, settlement: Settlement) -> Result<(), SettleError> {
+        if self.epoch.lost.is_cancelled() {
+            return Err(SettleError::Gone("its channel has ended".to_owned()));
+        }
+        let sent = match settlement {
+            Settlement::Ack => self.acker.ack(BasicAckOptions::default()).await,
+            Settlement::Reject => self.acker.reject(BasicRejectOptions { requeue: true }).await,
+            Settlement::Release => self.acker.nack(BACK).await,
+        };
+        match sent {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(SettleError::Gone("its channel has ended, or it was settled before".to_owned())),
+            Err(error) => Err(SettleError::Gone(reason(&error))),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The `[[routes]]` sections.
+
+mod written;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use reprieve_sdk::RetryPolicy;
+pub(super) use written::WrittenRoute;
+
+use super::HandlerConfig;
+use crate::topic::{Tier, Topic};
+
+/// One configured flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteConfig {
+    /// Unique in the configuration.
+    pub name: String,
+    /// A key of `Config::brokers`.
+    pub broker: String,
+    /// The queue to consume. No two routes share one on the same broker.
+    pub source: String,
+    /// What processes the messages.
+    pub handler: HandlerConfig,
+    /// How many messages are held at a time. From 1 to 65535.
+    pub concurrency: u16,
+    /// The policy's name, the file's without `.wasm`; `None` is the embedded standard policy.
+    pub policy: Option<String>,
+    /// Where dead letters go, by label. `default` is for those without a label.
+    pub dead_letters: BTreeMap<String, Topic>,
+    /// The durable delays that this route may use, shortest first.
+    pub tiers: Vec<Tier>,
+    /// When to retry, with `[defaults.retry]` and the built-in defaults filled in.
+    pub retry: RetryPolicy,
+    /// Handed to the policy as it is. An object, empty where nothing is set.
+    pub settings: serde_json::Value,
+    /// What the names of our own headers begin with. Not empty.
+    pub header_prefix: String,
+    /// How a requeue is slowed down.
+    pub requeue: RequeueConfig,
+    /// A policy's fault or an infeasible verdict may end in a drop where nothing else is left.
+    pub allow_drop_on_fault: bool,
+    /// The longest retry in process; `None` is the broker's own bound, which holds in any case.
+    pub max_retry_delay: Option<Duration>,
+}
+
+/// How a requeue is slowed down, so that a message that always fails does not spin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequeueConfig {
+    /// The first cool-down. At least a millisecond; each further one doubles it.
+    pub cooldown: Duration,
+    /// The longest cool-down. Not below `cooldown`.
+    pub max_cooldown: Duration,
+}

@@ -1,0 +1,37 @@
+//! A policy's settings: any table, handed to the policy as JSON.
+
+use serde_json::{Map, Number, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problem::Problems;
+
+/// A table as a JSON object. Dates become texts.
+pub(super) fn object(table: &DeTable<'_>, problems: &Problems<'_>) -> Value {
+    let entries = table.iter().filter_map(|(key, item)| Some((key.get_ref().to_string(), value(item, problems)?)));
+    Value::Object(entries.collect::<Map<_, _>>())
+}
+
+/// `None` where JSON cannot hold the value, which has been reported then.
+fn value(item: &Spanned<DeValue<'_>>, problems: &Problems<'_>) -> Option<Value> {
+    let number = match item.get_ref() {
+        DeValue::String(text) => return Some(Value::String(text.to_string())),
+        DeValue::Boolean(boolean) => return Some(Value::Bool(*boolean)),
+        DeValue::Datetime(date) => return Some(Value::String(date.to_string())),
+        DeValue::Array(items) => return items.iter().map(|item| value(item, problems)).collect(),
+        DeValue::Table(table) => return Some(object(table, problems)),
+        DeValue::Integer(written) => i64::from_str_radix(written.as_str(), written.radix())
+            .map(Number::from)
+            .or_else(|_| u64::from_str_radix(written.as_str(), written.radix()).map(Number::from))
+            .ok(),
+        DeValue::Float(written) => written.as_str().parse().ok().and_then(Number::from_f64),
+    };
+    if number.is_none() {
+        problems.error(
+            &item.span(),
+            "policies get their settings as JSON, which cannot hold this number",
+            "write a finite number of at most 64 bits, or a text",
+        );
+    }
+    number.map(Value::Number)
+}

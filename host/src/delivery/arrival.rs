@@ -1,0 +1,117 @@
+//! What a delivery brings with it: the message, and what its headers and the host's memory say of its past.
+
+use std::sync::Arc;
+
+use super::{HeaderNames, Rules};
+use crate::broker::Origin;
+use crate::handler_error::HandlerError;
+use crate::message::{HeaderValue, Message};
+use crate::timestamp::Timestamp;
+
+/// A delivery as it arrived.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrival {
+    /// The message.
+    pub message: Arc<Message>,
+    /// How it reached the source.
+    pub origin: Origin,
+    /// The broker says that it handed this message over before.
+    pub redelivered: bool,
+    /// What the host remembers of this copy.
+    pub known: KnownStarts,
+    /// What is to be done with it.
+    pub work: Work,
+    /// When it arrived.
+    pub at: Timestamp,
+}
+
+/// What this host remembers of earlier hand-overs of the same copy (rule 9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KnownStarts {
+    /// Attempts that were begun since the copy was published.
+    pub starts: u32,
+    /// How often it was handed back as failed.
+    pub requeues: u32,
+    /// Attempts that ended without a result.
+    pub interruptions: u32,
+}
+
+/// What a route does with its deliveries.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// Run the handler.
+    Handle,
+    /// The message is a failure already; judge it.
+    Judge {
+        /// What it failed with elsewhere.
+        error: HandlerError,
+        /// The queue that it failed on, where that is known.
+        back_to: Option<String>,
+        /// Why it is parked unjudged: it did not fail, it died of something else.
+        unjudged: Option<String>,
+    },
+}
+
+/// What the headers of a copy say about its past on this route.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Past {
+    pub(super) attempts: u32,
+    pub(super) tier: Option<String>,
+    pub(super) due: Option<Timestamp>,
+    pub(super) expires_at: Option<Timestamp>,
+    pub(super) first_failed_at: Option<Timestamp>,
+    pub(super) redrives: Option<u32>,
+    /// The message is a copy that this route made.
+    pub(super) is_our_copy: bool,
+}
+
+impl Past {
+    /// Reads our headers. Whatever a sender wrote there cannot be more than ignored.
+    pub(super) fn read(arrival: &Arrival, rules: &Rules) -> Self {
+        let headers = &arrival.message.headers;
+        let names = &rules.names;
+        let expiration = || expires_at(&arrival.message, arrival.at);
+        if headers.is_empty() {
+            return Self { expires_at: expiration(), ..Self::default() };
+        }
+        let redrives = headers.get(&names.redrives).and_then(count);
+        // Copies of another route, and redriven ones, begin anew.
+        if headers.text(&names.route) != Some(&*rules.route) {
+            return Self { redrives, expires_at: expiration(), ..Self::default() };
+        }
+        let time = |name: &str| headers.text(name).and_then(parse_time);
+        Self {
+            attempts: headers.get(&names.attempts).and_then(count).unwrap_or(0),
+            tier: headers.text(&names.tier).map(str::to_owned),
+            due: time(&names.due),
+            expires_at: time(&names.expires_at).or_else(expiration),
+            first_failed_at: time(&names.first_failed_at),
+            redrives,
+            is_our_copy: true,
+        }
+    }
+}
+
+/// When the message expires: by its own expiration, from its own timestamp where it has one. A broker
+/// counts from the moment it entered the queue, which it does not tell, so this is the latest that it can be.
+fn expires_at(message: &Message, arrived: Timestamp) -> Option<Timestamp> {
+    let lifetime: u64 = message.properties.expiration.as_ref()?.trim().parse().ok()?;
+    let from = message.timestamp.unwrap_or(arrived);
+    Some(Timestamp(from.0.saturating_add(lifetime)))
+}
+
+fn count(value: &HeaderValue) -> Option<u32> {
+    let number = value.as_i64()?;
+    (number >= 0).then(|| u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+fn parse_time(text: &str) -> Option<Timestamp> {
+    humantime::parse_rfc3339(text).ok().map(Timestamp::from)
+}
+
+impl HeaderNames {
+    /// A header's text on a copy that this route made, else nothing.
+    pub(super) fn kept<'m>(&self, message: &'m Message, past: &Past, name: &str) -> Option<&'m HeaderValue> {
+        past.is_our_copy.then(|| message.headers.get(name)).flatten()
+    }
+}

@@ -1,0 +1,87 @@
+//! Telling the broker.
+
+use std::time::Duration;
+
+use super::{Machine, Next, State, end, report};
+use crate::broker::{SettleError, Settlement};
+use crate::delivery::{Effect, Ending};
+use crate::event::{EventKind, Ruling};
+use crate::timestamp::millis;
+
+#[derive(Debug, Clone)]
+pub(super) struct Settling {
+    pub(super) settlement: Settlement,
+    pub(super) ending: Ending,
+    /// Reported once the settle is taken.
+    pub(super) report: Option<EventKind>,
+    pub(super) tries: u32,
+}
+
+impl Machine {
+    pub(super) fn acknowledge(
+        &mut self,
+        ending: Ending,
+        report: Option<EventKind>,
+        effects: &mut Vec<Effect>,
+    ) -> State {
+        if self.lost {
+            return end(Ending::Lost { durable: true }, effects);
+        }
+        self.settle(Settling { settlement: Settlement::Ack, ending, report, tries: 0 }, effects)
+    }
+
+    pub(super) fn settle(&self, settling: Settling, effects: &mut Vec<Effect>) -> State {
+        effects.push(Effect::Settle(settling.settlement));
+        State::Settling(settling)
+    }
+
+    pub(super) fn settled(
+        &mut self,
+        mut settling: Settling,
+        result: Result<(), SettleError>,
+        effects: &mut Vec<Effect>,
+    ) -> State {
+        match result {
+            Ok(()) => {
+                effects.extend(settling.report.map(report));
+                end(settling.ending, effects)
+            }
+            Err(SettleError::Retry(_)) if !self.lost && !self.stopping => {
+                let wait = self.rules.publish.backoff.after(settling.tries);
+                settling.tries = settling.tries.saturating_add(1);
+                effects.push(Effect::Wait(wait));
+                State::Waiting(Next::Settle(settling))
+            }
+            Err(_) => end(Ending::Lost { durable: settling.settlement == Settlement::Ack }, effects),
+        }
+    }
+
+    pub(super) fn cool_down(&mut self, cooldown: Duration, ruling: Ruling, effects: &mut Vec<Effect>) -> State {
+        self.arrival.known.requeues = self.arrival.known.requeues.saturating_add(1);
+        let report = EventKind::Requeued { subject: self.subject(), ruling, cooldown_ms: millis(cooldown) };
+        self.hand_back(cooldown, Some(report), effects)
+    }
+
+    pub(super) fn hand_back(
+        &mut self,
+        cooldown: Duration,
+        report: Option<EventKind>,
+        effects: &mut Vec<Effect>,
+    ) -> State {
+        let settling = Settling { settlement: Settlement::Reject, ending: Ending::Requeued, report, tries: 0 };
+        if self.stopping {
+            return self.settle(settling, effects);
+        }
+        effects.push(Effect::Wait(cooldown));
+        State::Waiting(Next::Settle(settling))
+    }
+
+    pub(super) fn release(&mut self, why: &'static str, effects: &mut Vec<Effect>) -> State {
+        if self.lost {
+            return self.give_up(effects);
+        }
+        let report = EventKind::Released { subject: self.subject(), why };
+        let (settlement, ending) = (Settlement::Release, Ending::Released);
+        self.settle(Settling { settlement, ending, report: Some(report), tries: 0 }, effects)
+    }
+}

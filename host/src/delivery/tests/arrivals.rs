@@ -1,0 +1,120 @@
+//! Rules 8, 9 and 13: what a delivery's headers and the host's memory say of its past.
+
+use std::time::Duration;
+
+use super::world::{Pending, START, World, arrival, judged, rules, tier, verdict};
+use crate::broker::Target;
+use crate::delivery::{Arrival, Ending, KnownStarts};
+use crate::message::{HeaderValue, Message};
+use crate::timestamp::Timestamp;
+use crate::verdict::Action;
+
+/// The copy that a route made of a failed message, as it comes back.
+fn copy_after(attempts: u32) -> Message {
+    Message::new("body")
+        .with_id("m1")
+        .with_header("reprieve-route", "orders")
+        .with_header("reprieve-attempts", attempts)
+}
+
+fn first_attempt(message: Message) -> u32 {
+    World::started(rules(), arrival(message)).attempts[0]
+}
+
+#[test]
+fn attempts_count_on_from_our_header() {
+    assert_eq!(first_attempt(copy_after(4)), 5);
+}
+
+#[test]
+fn starts_since_the_copy_are_added_and_never_the_greater_of_two() {
+    let known = KnownStarts { starts: 2, ..KnownStarts::default() };
+    let world = World::started(rules(), Arrival { known, ..arrival(copy_after(4)) });
+    assert_eq!(world.attempts, [7]);
+}
+
+#[test]
+fn the_copy_carries_the_count_of_all_attempts() {
+    let mut world = World::started(rules(), arrival(copy_after(4)));
+    world.fail("x").judge(verdict(Action::Retry { delay_ms: 10 }));
+    world.wait();
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    assert_eq!(world.publication().message.headers.get("reprieve-attempts"), Some(&HeaderValue::I64(6)));
+}
+
+#[test]
+fn the_count_of_another_route_is_not_ours() {
+    assert_eq!(first_attempt(copy_after(4).with_header("reprieve-route", "billing")), 1);
+}
+
+#[test]
+fn nonsense_in_our_headers_counts_as_nothing() {
+    for nonsense in ["many", "-3", "", "4.5", "99999999999999999999"] {
+        assert_eq!(first_attempt(copy_after(1).with_header("reprieve-attempts", nonsense)), 1, "{nonsense}");
+    }
+    assert_eq!(first_attempt(copy_after(1).with_header("reprieve-attempts", HeaderValue::Null)), 1);
+}
+
+#[test]
+fn a_count_at_the_end_of_its_range_stays_there() {
+    let huge = copy_after(0).with_header("reprieve-attempts", i64::MAX);
+    assert_eq!(first_attempt(huge), u32::MAX);
+}
+
+#[test]
+fn each_arrival_counts_in_judge_mode() {
+    let world = World::started(rules(), judged(copy_after(4)));
+    assert_eq!(world.failure().attempt, 5);
+}
+
+#[test]
+fn a_message_that_is_a_little_early_waits_here_until_it_is_due() {
+    let due = START.after(Duration::from_secs(2)).to_string();
+    let mut world = World::started(rules(), arrival(copy_after(1).with_header("reprieve-due", due)));
+    assert_eq!(world.wait(), Duration::from_secs(2));
+    assert_eq!(world.attempts, [2]);
+}
+
+#[test]
+fn a_message_on_its_way_through_several_tiers_is_sent_on_uncounted() {
+    let due = START.after(Duration::from_secs(200)).to_string();
+    let message = copy_after(3).with_header("reprieve-due", due).with_header("reprieve-error", "busy");
+    let mut world = World::started(rules(), arrival(message));
+    let publication = world.publication();
+    assert_eq!(publication.target, Target::Tier { tier: tier("5m"), back_to: "orders".to_owned() });
+    assert_eq!(publication.message.headers.get("reprieve-attempts"), Some(&HeaderValue::I64(3)));
+    assert_eq!(publication.message.headers.text("reprieve-error"), Some("busy"));
+    world.confirm();
+    assert_eq!(world.settled(), Ending::Delayed);
+}
+
+#[test]
+fn an_expired_message_is_not_handled_but_judged() {
+    let expired = Timestamp(START.0 - 1).to_string();
+    let world = World::started(rules(), arrival(copy_after(2).with_header("reprieve-expires-at", expired)));
+    let failure = world.failure();
+    assert_eq!((failure.error.kind.as_str(), failure.expires_in_ms, failure.attempt), ("expired", Some(0), 2));
+}
+
+#[test]
+fn a_retry_of_a_message_that_expires_meanwhile_is_judged_as_expired() {
+    let mut message = Message::new("body");
+    message.properties.expiration = Some("1500".to_owned());
+    let mut world = World::started(rules(), arrival(message));
+    world.fail("x").judge(verdict(Action::Retry { delay_ms: 1000 }));
+    world.now = world.now.after(Duration::from_secs(1));
+    world.wait();
+    assert!(matches!(&world.pending, Pending::Policy(failure) if failure.error.kind == "expired"));
+}
+
+#[test]
+fn the_policy_is_told_what_is_known() {
+    let mut message = copy_after(1).with_header("reprieve-tier", "5m");
+    message.timestamp = Some(Timestamp(START.0 - 9_000));
+    let known = KnownStarts { interruptions: 2, ..KnownStarts::default() };
+    let mut world = World::started(rules(), Arrival { known, redelivered: true, ..arrival(message) });
+    world.fail("http-503");
+    let failure = world.failure();
+    assert_eq!((failure.attempt, failure.interruptions, failure.redelivered), (2, 2, true));
+    assert_eq!((failure.tier.as_deref(), failure.age_ms, failure.body_size), (Some("5m"), 9_000, 4));
+}

@@ -1,0 +1,125 @@
+//! From a configuration to what a host is made of.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use super::{HostSpec, HostedRoute};
+use crate::broker::Broker;
+use crate::broker::memory::MemoryBroker;
+use crate::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
+use crate::config::{BrokerConfig, Config, HandlerConfig, PoliciesConfig, RouteConfig};
+use crate::delivery::Doubling;
+use crate::handler::command::{CommandHandler, CommandSettings};
+use crate::handler::http::{HttpHandler, HttpSettings};
+use crate::handler::judge::JudgeSettings;
+use crate::observer::Observer;
+use crate::policy::engine::EngineLimits;
+use crate::policy::registry::PolicySettings;
+use crate::route::{RouteSpec, RouteWork};
+
+impl HostSpec {
+    /// The host that a configuration describes. Connects to nothing.
+    ///
+    /// # Errors
+    /// A broker's or handler's settings cannot be used; the message names the broker or route.
+    pub fn from_config(config: &Config) -> anyhow::Result<Self> {
+        let mut memory_brokers = BTreeMap::new();
+        let mut brokers: BTreeMap<&str, Arc<dyn Broker>> = BTreeMap::new();
+        for (name, broker) in &config.brokers {
+            let made: Arc<dyn Broker> = match broker {
+                BrokerConfig::Memory(memory) => {
+                    let broker = MemoryBroker::new(memory.capacity);
+                    memory_brokers.insert(name.clone(), broker.clone());
+                    Arc::new(broker)
+                }
+                BrokerConfig::RabbitMq(_) => Arc::new(rabbitmq(name, broker)?),
+            };
+            brokers.insert(name, made);
+        }
+        let routes = config.routes.iter().map(|route| hosted(route, &brokers)).collect::<anyhow::Result<_>>()?;
+        Ok(Self {
+            routes,
+            policies: PolicySettings {
+                folder: config.policies.folder.clone(),
+                state: Some(config.host.state.clone()),
+                rescan: config.policies.rescan,
+                ..PolicySettings::default()
+            },
+            limits: limits(&config.policies),
+            shutdown_timeout: config.host.shutdown_timeout,
+            memory_brokers,
+            observer: Observer::new(),
+        })
+    }
+}
+
+/// A RabbitMQ broker as it is configured.
+pub(crate) fn rabbitmq(name: &str, broker: &BrokerConfig) -> anyhow::Result<RabbitMq> {
+    let BrokerConfig::RabbitMq(settings) = broker else {
+        anyhow::bail!("broker {name:?} is of kind {:?}, not rabbitmq", broker.kind())
+    };
+    let declare = settings.declare;
+    let url = settings.url.expose().as_str();
+    Ok(RabbitMq::new(&RabbitMqSettings { declare, ..RabbitMqSettings::new(name, url) })?)
+}
+
+fn limits(policies: &PoliciesConfig) -> EngineLimits {
+    let defaults = EngineLimits::default();
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    EngineLimits {
+        deadline: policies.deadline,
+        memory: size(policies.memory),
+        file_size: size(policies.file_size),
+        threads: policies.threads.map_or(defaults.threads, std::num::NonZero::get),
+        ..defaults
+    }
+}
+
+fn hosted(config: &RouteConfig, brokers: &BTreeMap<&str, Arc<dyn Broker>>) -> anyhow::Result<HostedRoute> {
+    let broker = brokers.get(config.broker.as_str()).context("a checked configuration names only brokers that are there")?;
+    let work = work(&config.handler).with_context(|| format!("route {:?}", config.name))?;
+    let mut route = RouteSpec::new(&config.name, &config.source, Arc::clone(broker), work);
+    route.concurrency = config.concurrency;
+    route.tiers.clone_from(&config.tiers);
+    route.dead_letters.clone_from(&config.dead_letters);
+    route.retry.clone_from(&config.retry);
+    route.header_prefix.clone_from(&config.header_prefix);
+    route.requeue = Doubling { initial: config.requeue.cooldown, max: config.requeue.max_cooldown };
+    route.allow_drop_on_fault = config.allow_drop_on_fault;
+    route.max_retry_delay = config.max_retry_delay.unwrap_or(route.max_retry_delay);
+    Ok(HostedRoute { route, policy: config.policy.clone(), settings: config.settings.clone() })
+}
+
+fn work(handler: &HandlerConfig) -> anyhow::Result<RouteWork> {
+    let exposed = |secrets: &BTreeMap<String, crate::config::Secret>| {
+        secrets.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect()
+    };
+    Ok(match handler {
+        HandlerConfig::Http(http) => {
+            let mut settings = HttpSettings { headers: exposed(&http.headers), ..HttpSettings::new(http.url.expose().as_str()) };
+            if let Some(header) = &http.error_kind_header {
+                settings.error_kind_header.clone_from(header);
+            }
+            RouteWork::Handle { handler: Arc::new(HttpHandler::new(&settings)?), timeout: http.timeout }
+        }
+        HandlerConfig::Command(command) => {
+            let settings = CommandSettings {
+                program: command.program.clone(),
+                env: exposed(&command.env),
+                cwd: Some(command.directory.clone()),
+            };
+            RouteWork::Handle { handler: Arc::new(CommandHandler::new(settings)?), timeout: command.timeout }
+        }
+        HandlerConfig::Judge(judge) => RouteWork::Judge(JudgeSettings {
+            error_kind_header: judge.error_kind_header.clone(),
+            error_header: judge.error_header.clone(),
+            error_detail_header: judge.error_detail_header.clone(),
+            retry_after_header: judge.retry_after_header.clone(),
+            origin_header: judge.origin_header.clone(),
+            origin: judge.origin.clone(),
+            judge_expired: judge.judge_expired,
+        }),
+    })
+}

@@ -1,0 +1,57 @@
+//! What the admin listener shows of a host.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::admin::{NotReady, StatusSource};
+use crate::policy::registry::Policies;
+use crate::route::{Phase, Route};
+
+/// A view of a host's routes and policies. It does not keep the host running.
+pub struct HostStatus {
+    routes: Vec<Arc<Route>>,
+    policies: Policies,
+}
+
+impl HostStatus {
+    pub(super) fn new(routes: Vec<Arc<Route>>, policies: Policies) -> Self {
+        Self { routes, policies }
+    }
+}
+
+impl StatusSource for HostStatus {
+    fn not_ready(&self) -> Vec<NotReady> {
+        let reason = |phase: Phase| match phase {
+            Phase::Consuming { .. } => None,
+            Phase::WaitingForPolicy => Some("no policy could be loaded yet; see /status".to_owned()),
+            Phase::Connecting { error: None } => Some("connecting to its broker".to_owned()),
+            Phase::Connecting { error: Some(error) } => Some(error),
+            Phase::Draining => Some("shutting down".to_owned()),
+            Phase::Stopped => Some("stopped".to_owned()),
+        };
+        let not_ready = |route: &Arc<Route>| {
+            Some(NotReady { route: route.spec().name.to_string(), reason: reason(route.state().get().0)? })
+        };
+        self.routes.iter().filter_map(not_ready).collect()
+    }
+
+    fn status(&self) -> Map<String, Value> {
+        let routes = self.routes.iter().map(|route| {
+            let (phase, since) = route.state().get();
+            let spec = route.spec();
+            json!({
+                "route": spec.name,
+                "source": spec.source,
+                "broker": spec.broker.capabilities().kind,
+                "concurrency": spec.concurrency,
+                "phase": phase,
+                "since": since.to_string(),
+            })
+        });
+        let mut status = Map::new();
+        status.insert("routes".to_owned(), routes.collect());
+        status.insert("policies".to_owned(), json!(self.policies.status()));
+        status
+    }
+}

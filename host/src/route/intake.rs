@@ -1,0 +1,136 @@
+//! A route's outer loop: wait for a policy, prepare, consume, and stop in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tracing::{info, warn};
+
+use super::{Phase, Route};
+use crate::broker::{BrokerError, Consumer, Prepared};
+use crate::delivery::{Doubling, Rules};
+
+/// Between tries to reach the broker.
+const RECONNECT: Doubling = Doubling { initial: Duration::from_millis(500), max: Duration::from_secs(30) };
+
+/// After the abort, deliveries only settle; that takes no longer.
+const LAST_SETTLES: Duration = Duration::from_secs(2);
+
+/// A broker that does not take a cancel within this time is not waited for: unsettled deliveries go back anyway.
+const LONGEST_STOP: Duration = Duration::from_secs(5);
+
+impl Route {
+    /// Runs until shutdown, and returns once every delivery has ended or the time for that is over.
+    pub async fn run(self: Arc<Self>) {
+        let all = u32::from(self.spec.concurrency.max(1));
+        let slots = Arc::new(Semaphore::new(all as usize));
+        let consumer = self.consume_until_drain(&slots).await;
+        self.state.set(Phase::Draining);
+        // Kept until the end: deliveries can be settled only as long as their consumer lives.
+        let mut consumer = consumer;
+        if let Some(consumer) = &mut consumer
+            && timeout(LONGEST_STOP, consumer.stop()).await.is_err()
+        {
+            warn!(route = %self.spec.name, "the broker did not answer the end of the consumer in time");
+        }
+        let ended = slots.acquire_many(all);
+        tokio::pin!(ended);
+        tokio::select! {
+            _ = &mut ended => {}
+            () = self.shutdown.abort.cancelled() => {
+                if timeout(LAST_SETTLES, ended).await.is_err() {
+                    warn!(route = %self.spec.name, "some deliveries did not end in time: the broker will hand them over again");
+                }
+            }
+        }
+        drop(consumer);
+        self.state.set(Phase::Stopped);
+    }
+
+    /// Consumes, and begins anew after each loss, with back-off. Gives back the consumer that was active at the drain.
+    async fn consume_until_drain(self: &Arc<Self>, slots: &Arc<Semaphore>) -> Option<Box<dyn Consumer>> {
+        let drain = self.shutdown.drain.clone();
+        drain.run_until_cancelled(self.judge.ready()).await?;
+        let mut failures = 0;
+        self.state.set(Phase::Connecting { error: None });
+        loop {
+            let problem = match drain.run_until_cancelled(self.connect()).await? {
+                Ok((mut consumer, rules)) => {
+                    failures = 0;
+                    match drain.run_until_cancelled(self.consume(consumer.as_mut(), &rules, slots)).await {
+                        None => return Some(consumer),
+                        Some(problem) => problem,
+                    }
+                }
+                Err(problem) => problem,
+            };
+            let wait = RECONNECT.after(failures);
+            failures = failures.saturating_add(1);
+            let retry_in = humantime::format_duration(wait);
+            warn!(route = %self.spec.name, error = %problem, %retry_in, "the route is not consuming");
+            self.state.set(Phase::Connecting { error: Some(problem.to_string()) });
+            drain.run_until_cancelled(sleep(wait)).await?;
+        }
+    }
+
+    async fn connect(&self) -> Result<(Box<dyn Consumer>, Arc<Rules>), BrokerError> {
+        let spec = &self.spec;
+        let prepared = spec.broker.prepare(&spec.plan()).await?;
+        let rules = Arc::new(self.rules(&prepared));
+        let consumer = spec.broker.consume(&spec.source, spec.concurrency.max(1)).await?;
+        for remark in &prepared.remarks {
+            warn!(route = %spec.name, "{remark}");
+        }
+        info!(route = %spec.name, source = %spec.source, concurrency = spec.concurrency, "consuming");
+        self.state.set(Phase::Consuming { remarks: prepared.remarks });
+        Ok((consumer, rules))
+    }
+
+    /// Hands deliveries out until the consumer is lost.
+    async fn consume(
+        self: &Arc<Self>,
+        consumer: &mut dyn Consumer,
+        rules: &Arc<Rules>,
+        slots: &Arc<Semaphore>,
+    ) -> BrokerError {
+        loop {
+            // The slot comes first: what is not taken stays with the broker.
+            let slot = Arc::clone(slots).acquire_owned().await.expect("the slots are never closed");
+            self.wait_while_paused().await;
+            match consumer.next().await {
+                Ok(delivery) => drop(tokio::spawn(Arc::clone(self).drive(delivery, Arc::clone(rules), slot))),
+                Err(problem) => return problem,
+            }
+        }
+    }
+
+    async fn wait_while_paused(&self) {
+        if self.pauses.is_paused() {
+            self.metrics.intake_paused.set(1);
+            warn!(route = %self.spec.name, "intake is paused");
+            self.pauses.over().await;
+            info!(route = %self.spec.name, "intake goes on");
+            self.metrics.intake_paused.set(0);
+        }
+    }
+
+    fn rules(&self, prepared: &Prepared) -> Rules {
+        let spec = &self.spec;
+        Rules {
+            route: Arc::clone(&spec.name),
+            source: Arc::clone(&spec.source),
+            names: self.names.clone(),
+            tiers: if spec.broker.capabilities().tiers { spec.tiers.clone() } else { Vec::new() },
+            dead_letters: spec.dead_letters.clone(),
+            retry: spec.retry.clone(),
+            max_retry_delay: spec.retry_bound(),
+            requeue: spec.requeue,
+            requeue_is_safe: prepared.requeue_is_safe,
+            publish: spec.publish,
+            allow_drop_on_fault: spec.allow_drop_on_fault,
+            max_header_bytes: prepared.max_header_bytes,
+            ..Rules::new(&spec.name, &spec.source)
+        }
+    }
+}

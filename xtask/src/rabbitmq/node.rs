@@ -1,0 +1,87 @@
+//! One RabbitMQ node of our own.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::package::SERVER;
+
+/// Where our node answers; far from the usual ports, so that both can run.
+pub(super) const PORT: u16 = 35672;
+const DISTRIBUTION_PORT: u16 = 35673;
+const NODE: &str = "reprieve-tests@localhost";
+const START_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// Starts the node in the background and waits until it answers.
+pub(super) fn start() -> Result<()> {
+    let folder = folder()?;
+    let log = folder.join("output.log");
+    let mut server = command(&folder, &log)?.spawn().with_context(|| format!("rabbitmq: cannot run {SERVER}"))?;
+    eprintln!("rabbitmq: starting node {NODE} on port {PORT}, process {}, data in {}", server.id(), folder.display());
+
+    let begun = Instant::now();
+    while begun.elapsed() < START_TIMEOUT {
+        if super::answers(super::local(PORT)) {
+            eprintln!("rabbitmq: ready after {:.1} s; it stays running for the next time", begun.elapsed().as_secs_f32());
+            return Ok(());
+        }
+        if let Some(status) = server.try_wait()? {
+            bail!("rabbitmq: the node ended ({status}) before it answered:\n{}", tail(&log));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // The group that was started, and nothing else: the server is a script with the node beneath it.
+    let group = format!("-{}", server.id());
+    Command::new("kill").args(["--", &group]).status().context("rabbitmq: cannot stop the node that did not answer")?;
+    bail!("rabbitmq: no answer on port {PORT} within {START_TIMEOUT:?}:\n{}", tail(&log));
+}
+
+fn command(folder: &Path, log: &Path) -> Result<Command> {
+    let config = folder.join("rabbitmq.conf");
+    fs::write(&config, format!("listeners.tcp.1 = 127.0.0.1:{PORT}\n"))?;
+    let plugins = folder.join("enabled_plugins");
+    fs::write(&plugins, "[].\n")?;
+    let output = File::create(log).with_context(|| format!("rabbitmq: cannot write {}", log.display()))?;
+
+    let mut command = Command::new(SERVER);
+    command
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output)
+        // A group of its own: Ctrl-C on the tests is not meant for it.
+        .process_group(0)
+        // The cookie that nodes know each other by is kept here too.
+        .env("HOME", folder)
+        .env("RABBITMQ_NODENAME", NODE)
+        .env("RABBITMQ_NODE_PORT", PORT.to_string())
+        .env("RABBITMQ_DIST_PORT", DISTRIBUTION_PORT.to_string())
+        .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "-kernel inet_dist_use_interface {127,0,0,1}")
+        .env("ERL_EPMD_ADDRESS", "127.0.0.1")
+        .env("RABBITMQ_CONFIG_FILE", config)
+        .env("RABBITMQ_CONF_ENV_FILE", folder.join("rabbitmq-env.conf"))
+        .env("RABBITMQ_ENABLED_PLUGINS_FILE", plugins)
+        .env("RABBITMQ_MNESIA_BASE", folder.join("data"))
+        .env("RABBITMQ_LOG_BASE", folder.join("log"))
+        .env("RABBITMQ_PID_FILE", folder.join("pid"));
+    Ok(command)
+}
+
+/// `target/rabbitmq` beside this crate, without any process's working directory coming into it.
+fn folder() -> Result<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
+    let folder = target.join("rabbitmq");
+    fs::create_dir_all(&folder).with_context(|| format!("rabbitmq: cannot make {}", folder.display()))?;
+    folder.canonicalize().with_context(|| format!("rabbitmq: cannot find {}", folder.display()))
+}
+
+/// The end of what the node wrote.
+fn tail(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_else(|error| format!("(no output: {error})"));
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(30)..].join("\n")
+}
