@@ -109,7 +109,7 @@ fn work(handler: &HandlerConfig) -> anyhow::Result<RouteWork> {
             if let Some(header) = &http.error_kind_header {
                 settings.error_kind_header.clone_from(header);
             }
-            RouteWork::Handle { handler: Arc::new(HttpHandler::new(&settings)?), timeout: http.timeout }
+            RouteWork::Handle { handler: Arc::new(HttpHandler::new(settings)?), timeout: http.timeout }
         }
         HandlerConfig::Command(command) => {
             let settings = CommandSettings {
