@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: builds the program in release and measures it beside what it is held against.
 
-use anyhow::{Context as _, ensure};
+use std::process::Command;
 
 use crate::{rabbitmq, workspace};
 
@@ -16,16 +16,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     cargo(&["build", "--release", "-p", "reprieve"], None)?;
     let mut bench = vec!["bench", "-p", "reprieve-tests", "--bench", "speed", "--"];
     bench.extend(args.names.iter().map(String::as_str));
-    cargo(&bench, Some(&address.to_string()))
+    cargo(&bench, Some(&address.url()))
 }
 
 fn cargo(args: &[&str], rabbitmq: Option<&str>) -> anyhow::Result<()> {
-    let mut command = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(env!("CARGO"));
     command.args(args).current_dir(workspace::root());
     if let Some(url) = rabbitmq {
         command.env("REPRIEVE_TEST_RABBITMQ", url);
     }
-    let status = command.status().context("cannot start cargo")?;
-    ensure!(status.success(), "cargo {} failed", args.join(" "));
-    Ok(())
+    workspace::run(&mut command)
 }

@@ -1,5 +1,6 @@
 //! The workspace's chores: `cargo xtask --help`. One file for each.
 
+mod bench;
 mod policies;
 mod test_policies;
 mod wasm;

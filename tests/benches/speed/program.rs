@@ -33,7 +33,12 @@ fn measure_in(folder: &Path, table: &mut Table) -> anyhow::Result<()> {
         memory.push(host.resident_mebibytes()?);
     }
     let start = median(&mut starts);
-    table.row("start to ready, embedded policy", format!("{start:.0?}"), "<= 300 ms", start <= Duration::from_millis(300));
+    table.row(
+        "start to ready, embedded policy",
+        format!("{start:.0?}"),
+        "<= 300 ms",
+        start <= Duration::from_millis(300),
+    );
     let idle = median(&mut memory);
     table.row("idle memory", format!("{idle:.1} MiB"), "<= 40 MiB", idle <= 40.0);
 
@@ -51,7 +56,12 @@ fn measure_in(folder: &Path, table: &mut Table) -> anyhow::Result<()> {
         swaps.push(begin.elapsed());
     }
     let swap = median(&mut swaps);
-    table.row("file renamed into the folder to live", format!("{swap:.0?}"), "<= 400 ms", swap <= Duration::from_millis(400));
+    table.row(
+        "file renamed into the folder to live",
+        format!("{swap:.0?}"),
+        "<= 400 ms",
+        swap <= Duration::from_millis(400),
+    );
     Ok(())
 }
 
