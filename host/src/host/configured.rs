@@ -78,7 +78,8 @@ fn limits(policies: &PoliciesConfig) -> EngineLimits {
 }
 
 fn hosted(config: &RouteConfig, brokers: &BTreeMap<&str, Arc<dyn Broker>>) -> anyhow::Result<HostedRoute> {
-    let broker = brokers.get(config.broker.as_str()).context("a checked configuration names only brokers that are there")?;
+    let broker =
+        brokers.get(config.broker.as_str()).context("a checked configuration names only brokers that are there")?;
     let work = work(&config.handler).with_context(|| format!("route {:?}", config.name))?;
     let mut route = RouteSpec::new(&config.name, &config.source, Arc::clone(broker), work);
     route.concurrency = config.concurrency;
@@ -98,7 +99,8 @@ fn work(handler: &HandlerConfig) -> anyhow::Result<RouteWork> {
     };
     Ok(match handler {
         HandlerConfig::Http(http) => {
-            let mut settings = HttpSettings { headers: exposed(&http.headers), ..HttpSettings::new(http.url.expose().as_str()) };
+            let mut settings =
+                HttpSettings { headers: exposed(&http.headers), ..HttpSettings::new(http.url.expose().as_str()) };
             if let Some(header) = &http.error_kind_header {
                 settings.error_kind_header.clone_from(header);
             }

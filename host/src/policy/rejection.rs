@@ -27,7 +27,9 @@ pub enum Rejection {
         start: String,
     },
     /// The file ends in the middle of something.
-    #[error("the file is cut short after {size} bytes: copy it again, under a temporary name, and rename it into place")]
+    #[error(
+        "the file is cut short after {size} bytes: copy it again, under a temporary name, and rename it into place"
+    )]
     Truncated {
         /// Bytes in the file.
         size: usize,
@@ -39,13 +41,17 @@ pub enum Rejection {
         cause: String,
     },
     /// A module or component that exports no policy.
-    #[error("the file is WebAssembly but not a policy: {missing}; build it with the reprieve-sdk crate and its `policy!` line")]
+    #[error(
+        "the file is WebAssembly but not a policy: {missing}; build it with the reprieve-sdk crate and its `policy!` line"
+    )]
     NotAPolicy {
         /// What was looked for.
         missing: &'static str,
     },
     /// A policy for another version of the interface.
-    #[error("the policy is built for reprieve:policy@{found}, this host takes {supported}: build it with an SDK of that version, or update the host")]
+    #[error(
+        "the policy is built for reprieve:policy@{found}, this host takes {supported}: build it with an SDK of that version, or update the host"
+    )]
     WrongWorld {
         /// The version that it is built for.
         found: String,
@@ -53,7 +59,9 @@ pub enum Rejection {
         supported: &'static str,
     },
     /// The policy names the interface but its functions have other types.
-    #[error("the policy's functions are not those of reprieve:policy@{supported}: {cause}; build it with an unchanged SDK")]
+    #[error(
+        "the policy's functions are not those of reprieve:policy@{supported}: {cause}; build it with an unchanged SDK"
+    )]
     WrongTypes {
         /// The version that it claims.
         supported: &'static str,

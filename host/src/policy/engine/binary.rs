@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use wasmparser::{Chunk, ComponentExternalKind, Parser, Payload, Validator};
 use wit_component::ComponentEncoder;
 
-use super::INTERFACE_VERSION;
-use super::config::FEATURES;
 use super::super::rejection::Rejection;
 use super::super::text::one_line;
+use super::INTERFACE_VERSION;
+use super::config::FEATURES;
 
 /// The exported interface, without its version.
 const EXPORT: &str = "reprieve:policy/policy@";

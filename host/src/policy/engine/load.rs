@@ -102,9 +102,7 @@ fn configure(
     match answer {
         Ok((Ok(needs),)) => Ok(needs),
         Ok((Err(problems),)) => Err(Rejection::Settings(lift_problems(problems))),
-        Err(error) => {
-            Err(Rejection::Faulted { during: Step::Configure, fault: fault::of_call(&error, store.data()) })
-        }
+        Err(error) => Err(Rejection::Faulted { during: Step::Configure, fault: fault::of_call(&error, store.data()) }),
     }
 }
 

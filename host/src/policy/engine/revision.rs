@@ -34,11 +34,7 @@ pub(super) enum Starting {
     /// The component with its settings in memory.
     Configured(Program),
     /// The component as it is in the file, and what to configure it with.
-    Unconfigured {
-        program: Program,
-        route: RouteRecord,
-        settings: String,
-    },
+    Unconfigured { program: Program, route: RouteRecord, settings: String },
 }
 
 /// How a decision gets a configured instance.
