@@ -24,6 +24,8 @@ enum Chore {
     Policies(policies::Args),
     /// Build the policies that tests use, into target/test-policies
     TestPolicies,
+    /// Measure speed and memory of a release build, each figure beside its goal
+    Bench(bench::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
 }
@@ -31,6 +33,7 @@ enum Chore {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().chore {
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
+        Chore::Bench(args) => bench::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
