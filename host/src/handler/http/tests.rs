@@ -122,7 +122,12 @@ async fn one_connection_serves_many_messages() {
         sender.send(()).unwrap();
         async move {
             while !request(&mut stream).await.is_empty() {
-                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfine!").await.unwrap();
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n").await.unwrap();
+                // The client sees the head alone: a body that nobody reads would cost the connection.
+                for _ in 0..20 {
+                    tokio::task::yield_now().await;
+                }
+                stream.write_all(b"fine!").await.unwrap();
             }
         }
     })
@@ -266,8 +271,8 @@ fn settings_that_cannot_work_are_refused_with_the_cure() {
     for (url, told) in [
         ("https://user:secret@example.com/x", "url https://example.com/x needs TLS"),
         ("ftp://example.com/", "has the scheme \"ftp\"; it must be http"),
-        ("orders", "\"orders\" is not a URL; write it as http://host:port/path"),
-        ("http://", "is not a URL"),
+        ("orders", "the handler's url is not a URL; write it as http://host:port/path"),
+        ("http://user:secret@host:99999/", "is not a URL"),
     ] {
         let message = refused(HttpSettings::new(url));
         assert!(message.contains(told) && !message.contains("secret"), "{message}");
