@@ -29,6 +29,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
+use serde_json::Value;
+
 pub use broker::{BrokerConfig, MemoryConfig, RabbitMqConfig};
 pub use error::ConfigError;
 pub(crate) use error::Report;
@@ -87,4 +89,16 @@ impl Config {
         let source = Source::new(path.as_ref().to_owned(), text.into());
         document::read(&source).map_err(ConfigError::Invalid)
     }
+
+    /// Whether a host that runs with `other` can take this one: only policy names and settings differ.
+    pub(crate) fn differs_only_in_policies(&self, other: &Self) -> bool {
+        let fixed = |route: &RouteConfig| RouteConfig { policy: None, settings: Value::Null, ..route.clone() };
+        self.host == other.host
+            && self.policies == other.policies
+            && self.brokers == other.brokers
+            && self.routes.iter().map(fixed).eq(other.routes.iter().map(fixed))
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,7 +46,7 @@ use crate::observer::Observer;
 use crate::policy::engine::{Engine, EngineLimits};
 use crate::policy::registry::{Policies, PolicyHandle, PolicySettings, RoutePolicy};
 use crate::policy::route_record::RouteRecord;
-use crate::route::{Judge, Route, RouteSpec, Shutdown};
+use crate::route::{Judge, Phase, Route, RouteSpec, Shutdown};
 use crate::verdict::Decision;
 
 /// What a host is made of.
@@ -193,10 +193,13 @@ impl Host {
         HostStatus::new(self.routes.clone(), self.policies.clone())
     }
 
-    /// Waits until every route takes messages.
-    pub async fn ready(&self) {
-        for route in &self.routes {
-            route.state().wait_for(|phase| matches!(phase, crate::route::Phase::Consuming { .. })).await;
+    /// Waits until every route has taken messages. The future does not borrow the host.
+    pub fn ready(&self) -> impl Future<Output = ()> + Send + use<> {
+        let routes = self.routes.clone();
+        async move {
+            for route in &routes {
+                route.state().wait_for(|phase| matches!(phase, Phase::Consuming { .. })).await;
+            }
         }
     }
 

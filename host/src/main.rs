@@ -1,3 +1,7 @@
 //! The `reprieve` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    reprieve::cli::main()
+}

@@ -41,6 +41,7 @@
 //! - [`Route`], [`Tier`], [`Limits`]: where it judges
 //! - [`Verdict`], [`Action`]: what it answers
 //! - [`RetryPolicy`], [`KindPattern`], [`duration`]: building blocks for settings
+//! - [`standard`]: the policy that the host has built in, to build on
 //! - [`log`]: lines for the host's log
 
 pub mod duration;
@@ -54,6 +55,7 @@ mod policy;
 mod problem;
 mod retry;
 mod route;
+pub mod standard;
 mod verdict;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]

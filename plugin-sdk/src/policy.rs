@@ -104,23 +104,26 @@ macro_rules! policy {
     ($policy:ty) => {
         #[cfg(target_arch = "wasm32")]
         const _: () = {
-            use $crate::wasm::{Exported, Identity, Instance, bindings};
+            use $crate::wasm::{Component, Package, bindings};
 
-            impl Instance for $policy {
-                const IDENTITY: Identity = Identity {
+            struct Exported;
+
+            impl Component for Exported {
+                type Policy = $policy;
+
+                const PACKAGE: Package = Package {
                     name: ::std::env!("CARGO_PKG_NAME"),
                     version: ::std::env!("CARGO_PKG_VERSION"),
                     summary: ::std::env!("CARGO_PKG_DESCRIPTION"),
                 };
 
-                fn slot() -> &'static ::std::sync::OnceLock<Self> {
-                    static SLOT: ::std::sync::OnceLock<$policy> = ::std::sync::OnceLock::new();
-                    &SLOT
+                fn configured() -> &'static ::std::sync::OnceLock<$policy> {
+                    static CONFIGURED: ::std::sync::OnceLock<$policy> = ::std::sync::OnceLock::new();
+                    &CONFIGURED
                 }
             }
 
-            type Component = Exported<$policy>;
-    bindings::export!(Component with_types_in bindings);
+    bindings::export!(Exported with_types_in bindings);
         };
 
         #[cfg(not(target_arch = "wasm32"))]
@@ -130,3 +133,6 @@ macro_rules! policy {
         };
     };
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,6 @@
 pub mod bindings;
 mod convert;
 
-use std::marker::PhantomData;
 use std::sync::{Once, OnceLock};
 
 use bindings::exports::reprieve::policy::policy::{self as exports, Guest};
@@ -13,45 +12,46 @@ use bindings::reprieve::policy::log as host_log;
 use crate::Policy;
 use crate::log::Level;
 
-/// The package that a policy is in.
-pub struct Identity {
+/// What a policy's `Cargo.toml` says of it.
+pub struct Package {
     pub name: &'static str,
     pub version: &'static str,
     pub summary: &'static str,
 }
 
-/// A policy with the place where its one configured value lives.
-pub trait Instance: Policy {
-    const IDENTITY: Identity;
-    fn slot() -> &'static OnceLock<Self>;
+/// What [`policy!`](crate::policy) makes of a policy.
+pub trait Component: 'static {
+    type Policy: Policy;
+
+    const PACKAGE: Package;
+
+    /// Where the configured policy is kept, in the memory that the host takes its snapshot of.
+    fn configured() -> &'static OnceLock<Self::Policy>;
 }
 
-/// The component that a policy becomes.
-pub struct Exported<P>(PhantomData<P>);
-
-impl<P: Instance> Guest for Exported<P> {
+impl<C: Component> Guest for C {
     fn describe() -> exports::Description {
         send_panics_to_the_log();
         exports::Description {
-            name: P::IDENTITY.name.to_owned(),
-            version: P::IDENTITY.version.to_owned(),
-            summary: P::IDENTITY.summary.to_owned(),
-            settings_schema: P::settings_schema().map(str::to_owned),
+            name: C::PACKAGE.name.to_owned(),
+            version: C::PACKAGE.version.to_owned(),
+            summary: C::PACKAGE.summary.to_owned(),
+            settings_schema: C::Policy::settings_schema().map(str::to_owned),
         }
     }
 
     fn configure(route: exports::Route, settings: String) -> Result<exports::Needs, Vec<exports::Problem>> {
         send_panics_to_the_log();
-        let policy: P = crate::configure(&settings, &route.into())
+        let policy: C::Policy = crate::configure(&settings, &route.into())
             .map_err(|problems| problems.into_iter().map(Into::into).collect::<Vec<_>>())?;
         let needs = policy.needs();
-        assert!(P::slot().set(policy).is_ok(), "a policy is configured once");
+        assert!(C::configured().set(policy).is_ok(), "a policy is configured once");
         Ok(needs.into())
     }
 
     fn decide(failure: exports::Failure) -> exports::Verdict {
         send_panics_to_the_log();
-        let policy = P::slot().get().expect("a host configures a policy before it asks for verdicts");
+        let policy = C::configured().get().expect("a host configures a policy before it asks for verdicts");
         policy.decide(&failure.into()).into()
     }
 }

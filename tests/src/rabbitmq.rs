@@ -15,6 +15,7 @@ pub const URL_VARIABLE: &str = "REPRIEVE_TEST_RABBITMQ";
 /// Where the variable is not set: a test that cannot run has failed.
 #[must_use]
 pub fn url() -> String {
-    std::env::var(URL_VARIABLE)
-        .unwrap_or_else(|_| panic!("{URL_VARIABLE} is not set: run `cargo xtask test`, which finds or starts a RabbitMQ"))
+    std::env::var(URL_VARIABLE).unwrap_or_else(|_| {
+        panic!("{URL_VARIABLE} is not set: run `cargo xtask test`, which finds or starts a RabbitMQ")
+    })
 }

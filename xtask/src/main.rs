@@ -1,2 +1,33 @@
-//! Chores.
-fn main() {}
+//! The workspace's chores: `cargo xtask --help`. One file for each.
+
+mod policies;
+mod test_policies;
+mod wasm;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", about = "The workspace's chores", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Set up the wasm32-unknown-unknown target, by rustup or else from Debian's packages
+    Wasm,
+    /// Build the policies that the host embeds, or check that they are up to date
+    Policies(policies::Args),
+    /// Build the policies that tests use, into target/test-policies
+    TestPolicies,
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().chore {
+        Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
+        Chore::Policies(args) => policies::run(&args),
+        Chore::TestPolicies => test_policies::run(),
+    }
+}

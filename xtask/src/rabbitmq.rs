@@ -16,11 +16,11 @@ use anyhow::Result;
 const USUAL_PORT: u16 = 5672;
 
 /// Where a broker for the tests answers.
-pub struct Address(SocketAddr);
+pub(crate) struct Address(SocketAddr);
 
 impl Address {
     /// As a URL, with the login that every fresh broker has for local clients.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("amqp://guest:guest@{}/%2f", self.0)
     }
 }
@@ -29,7 +29,7 @@ impl Address {
 ///
 /// # Errors
 /// Where none answers and none can be installed or started; the text says what to do by hand.
-pub fn ensure() -> Result<Address> {
+pub(crate) fn ensure() -> Result<Address> {
     for port in [USUAL_PORT, node::PORT] {
         let address = local(port);
         if answers(address) {

@@ -20,10 +20,13 @@ pub(super) fn read_url(section: &Section<'_>, text: &Spanned<&str>, scheme: &str
             ("the address has no host".to_owned(), format!("write it as {scheme}://host:port/path"))
         }
         Ok(_) => (format!("the address must begin with {scheme}://"), format!("write it as {scheme}://host:port/path")),
-        Err(error) => (
+        Err(error) if text.get_ref().contains('@') => (
             format!("not an address: {error}"),
-            format!("write it as {scheme}://host:port/path; in a password, # / ? @ and % are written %23 %2F %3F %40 %25"),
+            format!(
+                "write # / ? @ and % in a password as %23 %2F %3F %40 and %25, and the whole as {scheme}://host:port/path"
+            ),
         ),
+        Err(error) => (format!("not an address: {error}"), format!("write it as {scheme}://host:port/path")),
     };
     section.problems.error(&text.span(), message, cure);
     None

@@ -63,20 +63,25 @@ impl BrokerConfig {
 
 impl MemoryConfig {
     fn read(section: &Section<'_>) -> Self {
-        let capacity = section.integer("capacity", 1..=1_000_000_000).and_then(|capacity| usize::try_from(capacity).ok());
+        let capacity =
+            section.integer("capacity", 1..=1_000_000_000).and_then(|capacity| usize::try_from(capacity).ok());
         Self { capacity: capacity.unwrap_or(10_000) }
     }
 }
 
 impl RabbitMqConfig {
     fn read(section: &Section<'_>) -> Option<Self> {
-        const CURE: &str = "add url = \"amqp://user:password@host:5672/%2f\"; %2f is the virtual host /";
+        const CURE: &str = "add url = \"amqp://host:5672/%2f\"; %2f is the virtual host /";
         let declare = section.boolean("declare").unwrap_or(true);
         let text = section.required_text("url", CURE)?;
         let url = read_url(section, &text, "amqp")?;
         let problems = section.problems;
         if url.expose().host_str().is_some_and(|host| host.starts_with('[')) {
-            problems.error(&text.span(), "the AMQP client does not take an IPv6 address in a URL", "write a host name that stands for it");
+            problems.error(
+                &text.span(),
+                "the AMQP client does not take an IPv6 address in a URL",
+                "write a host name that stands for it",
+            );
             return None;
         }
         if url.expose().path() == "/" {

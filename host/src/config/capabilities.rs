@@ -13,15 +13,18 @@ impl Config {
         let mut problems = Vec::new();
         for (route, place) in self.routes.iter_mut().zip(&self.places) {
             let Some(capabilities) = capabilities(&route.broker) else { continue };
-            let mut error = |span, message, cure| {
-                problems.push(Problem::new(Severity::Error, &self.source, span, message, cure));
+            let mut error = |span, message: String, cure: &str| {
+                problems.push(Problem::new(Severity::Error, &self.source, span, &message, cure));
             };
             if !capabilities.tiers && !route.tiers.is_empty() {
                 match &place.tiers {
                     Some(span) => error(
                         span,
-                        format!("the broker `{}` cannot delay messages, so route `{}` can have no tiers", route.broker, route.name),
-                        "write tiers = [], or leave it out".to_owned(),
+                        format!(
+                            "the broker `{}` cannot delay messages, so route `{}` can have no tiers",
+                            route.broker, route.name
+                        ),
+                        "write tiers = [], or leave it out",
                     ),
                     None => route.tiers.clear(),
                 }
@@ -33,7 +36,7 @@ impl Config {
                 error(
                     span,
                     format!("the broker `{}` lets no delivery be held for {}", route.broker, format_duration(delay)),
-                    format!("write at most \"{longest}\"; longer delays go through tiers"),
+                    &format!("write at most \"{longest}\"; longer delays go through tiers"),
                 );
             }
         }

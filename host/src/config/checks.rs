@@ -134,7 +134,10 @@ impl Checks<'_, '_> {
         if !route.dead_letters.contains_key(DEFAULT_LABEL) {
             self.problems.warning(
                 &route.name.as_ref().map_or_else(|| route.span.clone(), Spanned::span),
-                format!("{} has no default dead-letter topic: a message that has failed for good is dropped", route.title),
+                format!(
+                    "{} has no default dead-letter topic: a message that has failed for good is dropped",
+                    route.title
+                ),
                 "add dead_letters = { default = \"…\" }",
             );
         }
@@ -150,7 +153,11 @@ impl Checks<'_, '_> {
                 "give the route at least one tier",
             );
         }
-        if judge.origin.as_deref().is_some_and(|origin| route.source.as_ref().is_some_and(|source| *source.get_ref() == origin)) {
+        if judge
+            .origin
+            .as_deref()
+            .is_some_and(|origin| route.source.as_ref().is_some_and(|source| *source.get_ref() == origin))
+        {
             self.problems.error(
                 &handler.span(),
                 "`origin` is the route's own source: a message would come back to be judged without having been tried",

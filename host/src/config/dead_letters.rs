@@ -31,7 +31,12 @@ fn read_topic<'d>(section: &Section<'d>, label: &str, value: &'d Spanned<DeValue
         return section.text_of(label, value).map(|name| Topic::from(*name.get_ref()));
     }
     if !value.get_ref().is_table() {
-        return section.wrong_type(label, value, "a topic: its name, or { exchange = \"…\", routing_key = \"…\" }");
+        return section.wrong_type(
+            label,
+            value,
+            "a topic",
+            "write a queue\'s name in quotes, or { exchange = \"…\", routing_key = \"…\" }",
+        );
     }
     let topic = section.section_of(label, format!("the topic of `{label}`"), value)?;
     let exchange = name_or_empty(&topic, "exchange");
@@ -45,6 +50,6 @@ fn name_or_empty(topic: &Section<'_>, key: &'static str) -> Option<String> {
     let value = topic.required(key, &format!("add {key} = \"…\"; it may be empty"))?;
     match value.get_ref().as_str() {
         Some(text) => Some(text.to_owned()),
-        None => topic.wrong_type(key, value, "a text in quotes"),
+        None => topic.wrong_type(key, value, "a text", "write it in quotes"),
     }
 }

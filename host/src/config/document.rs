@@ -20,13 +20,10 @@ use crate::topic::Tier;
 pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
     let problems = Problems::new(source);
     let (root, syntax_errors) = DeTable::parse_recoverable(&source.text);
-    if !syntax_errors.is_empty() {
-        // What could be read of a broken file is not what was meant, so only its syntax is reported.
-        for error in syntax_errors {
-            let span = error.span().unwrap_or_default();
-            problems.error(&span, error.message(), "put it right as TOML; texts stand in quotes, see https://toml.io");
-        }
-        return Err(problems.all());
+    // What could be read of a broken file is not what was meant, and one slip makes many errors: only the first is told.
+    if let Some(error) = syntax_errors.iter().min_by_key(|error| error.span().map_or(0, |span| span.start)) {
+        report_syntax(&problems, error, &source.text);
+        return Err(problems.finish().err().unwrap_or_default());
     }
     // A file without any route is reported where it ends.
     let end = source.text.trim_end().len();
@@ -38,13 +35,32 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
     let defaults = read_defaults(file.section("defaults", "[defaults]"));
     let routes = read_routes(&file, folder, &host.tiers, &defaults);
     file.finish();
-    Checks { problems: &problems, routes: &routes, broker_names: &broker_names, brokers: &brokers, policies: &policies }
-        .run();
-    let (places, routes): (Vec<Places>, Vec<_>) = routes.into_iter().map(|route| (places(&route), route.complete())).unzip();
+    Checks {
+        problems: &problems,
+        routes: &routes,
+        broker_names: &broker_names,
+        brokers: &brokers,
+        policies: &policies,
+    }
+    .run();
+    let (places, routes): (Vec<Places>, Vec<_>) =
+        routes.into_iter().map(|route| (places(&route), route.complete())).unzip();
     let warnings = problems.finish()?;
     // Without an error every route is complete.
     let routes = routes.into_iter().flatten().collect();
     Ok(Config { host, policies, brokers, routes, warnings, source: source.clone(), places })
+}
+
+fn report_syntax(problems: &Problems<'_>, error: &toml::de::Error, text: &str) {
+    let span = error.span().unwrap_or_default();
+    let (message, cure) = match (error.message(), text.get(span.clone())) {
+        ("duplicate key", Some("routes")) => {
+            ("there are several [routes] tables".to_owned(), "write [[routes]], with two brackets, above each route")
+        }
+        ("duplicate key", Some(key)) => (format!("`{key}` stands here twice"), "leave one out"),
+        (message, _) => (message.to_owned(), "put it right as TOML; texts stand in quotes, see https://toml.io"),
+    };
+    problems.error(&span, message, cure);
 }
 
 fn read_defaults(section: Option<Section<'_>>) -> RetryPolicy {

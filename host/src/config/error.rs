@@ -10,7 +10,7 @@ use super::problem::{Problem, Severity};
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("error: cannot read the configuration file {}: {reason}\n = help: name the file with --config, and see that it may be read", path.display(), reason = reason(source))]
+    #[error("error: cannot read the configuration file {}: {}", path.display(), reason(source))]
     Unreadable {
         /// The file, as it was named.
         path: PathBuf,
@@ -18,20 +18,21 @@ pub enum ConfigError {
         #[source]
         source: io::Error,
     },
-    /// The file says something wrong: at least one error, and perhaps warnings.
+    /// The file says something wrong: at least one error.
     #[error("{}", Report(.0))]
     Invalid(Vec<Problem>),
 }
 
-/// The system's own words carry a number that helps nobody.
+/// Why, and the cure. The system's own words carry a number that helps nobody.
 fn reason(source: &io::Error) -> String {
-    match source.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => source.to_string(),
-    }
+    let (reason, cure) = match source.kind() {
+        io::ErrorKind::NotFound => ("there is no such file", "name the file with --config"),
+        io::ErrorKind::InvalidData => ("it is not UTF-8 text", "save it as UTF-8, or name another file with --config"),
+        io::ErrorKind::IsADirectory => ("it is a folder", "name a file with --config"),
+        io::ErrorKind::PermissionDenied => ("permission denied", "let the user of this program read it"),
+        _ => return source.to_string(),
+    };
+    format!("{reason}\n = help: {cure}")
 }
 
 /// Problems one below the other, and how many.

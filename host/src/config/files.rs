@@ -14,14 +14,16 @@ impl Config {
     #[must_use]
     pub fn missing_policies(&self) -> Vec<Problem> {
         let Some(folder) = &self.policies.folder else { return Vec::new() };
-        let named = self.routes.iter().zip(&self.places).filter_map(|(route, place)| {
-            Some((route.policy.as_deref()?, place.policy.as_ref()?))
-        });
+        let named = self
+            .routes
+            .iter()
+            .zip(&self.places)
+            .filter_map(|(route, place)| Some((route.policy.as_deref()?, place.policy.as_ref()?)));
         named
             .filter(|(name, _)| !folder.join(format!("{name}.wasm")).is_file())
             .map(|(name, span)| {
                 let message = format!("there is no policy file {}", folder.join(format!("{name}.wasm")).display());
-                Problem::new(Severity::Error, &self.source, span, message, cure(folder))
+                Problem::new(Severity::Error, &self.source, span, &message, &cure(folder))
             })
             .collect()
     }
@@ -31,14 +33,18 @@ impl Config {
 fn cure(folder: &Path) -> String {
     match policies_in(folder) {
         Ok(names) if names.is_empty() => {
-            "put it there, or leave `policy` out to use the embedded standard policy; the folder holds no policy".to_owned()
+            "put it there, or leave `policy` out to use the embedded standard policy; the folder holds no policy"
+                .to_owned()
         }
         Ok(names) => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             format!("put it there, or name one that is there: {}", list(&names))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            format!("create the folder {} and put the file there; relative paths are of the configuration file's folder", folder.display())
+            format!(
+                "create the folder {} and put the file there; relative paths are of the configuration file's folder",
+                folder.display()
+            )
         }
         Err(error) => format!("the folder {} cannot be read: {error}", folder.display()),
     }

@@ -35,7 +35,11 @@ impl HandlerConfig {
             "command" => CommandConfig::read(&section, folder).map(Self::Command),
             "judge" => Some(Self::Judge(JudgeConfig::read(&section))),
             other => {
-                section.problems.error(&kind.span(), format!("there is no handler kind \"{other}\""), suggest(other, &KINDS));
+                section.problems.error(
+                    &kind.span(),
+                    format!("there is no handler kind \"{other}\""),
+                    suggest(other, &KINDS),
+                );
                 // Its other keys depend on the kind, so there is nothing to check them against.
                 return None;
             }

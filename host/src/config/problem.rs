@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::source::{Excerpt, Source};
+use super::source::{Excerpt, Source, masked};
 
 /// Something wrong at one place of the file. Displayed with the line and a cure; secrets are masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,8 @@ impl fmt::Display for Severity {
 }
 
 impl Problem {
-    pub(super) fn new(severity: Severity, source: &Source, span: &Range<usize>, message: String, cure: String) -> Self {
+    pub(super) fn new(severity: Severity, source: &Source, span: &Range<usize>, message: &str, cure: &str) -> Self {
+        let (message, cure) = (masked(message), masked(cure));
         Self { severity, file: source.path.clone(), excerpt: source.excerpt(span), message, cure }
     }
 
@@ -102,15 +103,15 @@ impl<'s> Problems<'s> {
         Self { source, found: RefCell::new(Vec::new()) }
     }
 
-    pub(super) fn error(&self, span: &Range<usize>, message: impl Into<String>, cure: impl Into<String>) {
-        self.add(Severity::Error, span, message.into(), cure.into());
+    pub(super) fn error(&self, span: &Range<usize>, message: impl AsRef<str>, cure: impl AsRef<str>) {
+        self.add(Severity::Error, span, message.as_ref(), cure.as_ref());
     }
 
-    pub(super) fn warning(&self, span: &Range<usize>, message: impl Into<String>, cure: impl Into<String>) {
-        self.add(Severity::Warning, span, message.into(), cure.into());
+    pub(super) fn warning(&self, span: &Range<usize>, message: impl AsRef<str>, cure: impl AsRef<str>) {
+        self.add(Severity::Warning, span, message.as_ref(), cure.as_ref());
     }
 
-    fn add(&self, severity: Severity, span: &Range<usize>, message: String, cure: String) {
+    fn add(&self, severity: Severity, span: &Range<usize>, message: &str, cure: &str) {
         self.found.borrow_mut().push(Problem::new(severity, self.source, span, message, cure));
     }
 
@@ -119,16 +120,12 @@ impl<'s> Problems<'s> {
         self.source.excerpt(span).line
     }
 
-    /// Everything, in the file's order.
-    pub(super) fn all(self) -> Vec<Problem> {
+    /// In the file's order: the errors, or the warnings of a file without an error.
+    pub(super) fn finish(self) -> Result<Vec<Problem>, Vec<Problem>> {
         let mut found = self.found.into_inner();
         found.sort_by_key(|problem| (problem.line(), problem.column()));
-        found
-    }
-
-    /// The warnings of a file without an error, or everything.
-    pub(super) fn finish(self) -> Result<Vec<Problem>, Vec<Problem>> {
-        let found = self.all();
-        if found.iter().any(|problem| problem.severity == Severity::Error) { Err(found) } else { Ok(found) }
+        let (errors, warnings): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|problem| problem.severity == Severity::Error);
+        if errors.is_empty() { Ok(warnings) } else { Err(errors) }
     }
 }

@@ -13,7 +13,9 @@ pub(super) fn read_retry(section: Section<'_>, base: &RetryPolicy) -> RetryPolic
     let initial_delay = section.duration("initial_delay");
     let max_delay = section.duration("max_delay");
     let overrides = RetryOverrides {
-        max_attempts: section.integer("max_attempts", 0..=u64::from(u32::MAX)).and_then(|number| u32::try_from(number).ok()),
+        max_attempts: section
+            .integer("max_attempts", 0..=u64::from(u32::MAX))
+            .and_then(|number| u32::try_from(number).ok()),
         initial_delay: initial_delay.as_ref().map(|delay| *delay.get_ref()),
         max_delay: max_delay.as_ref().map(|delay| *delay.get_ref()),
         factor: read_factor(&section),

@@ -75,25 +75,33 @@ impl<'d> Section<'d> {
     pub(super) fn text_of(&self, key: &str, value: &'d Spanned<DeValue<'d>>) -> Option<Spanned<&'d str>> {
         match value.get_ref().as_str() {
             Some("") => {
-                self.problems.error(&value.span(), format!("`{key}` is empty"), "write something between the quotes, or leave the key out");
+                self.problems.error(
+                    &value.span(),
+                    format!("`{key}` is empty"),
+                    "write something between the quotes, or leave the key out",
+                );
                 None
             }
             Some(text) => Some(Spanned::new(value.span(), text)),
-            None => self.wrong_type(key, value, "a text in quotes"),
+            None => self.wrong_type(key, value, "a text", "write it in quotes"),
         }
     }
 
     pub(super) fn boolean(&self, key: &'static str) -> Option<bool> {
         let value = self.value(key)?;
-        value.get_ref().as_bool().or_else(|| self.wrong_type(key, value, "true or false"))
+        value
+            .get_ref()
+            .as_bool()
+            .or_else(|| self.wrong_type(key, value, "true or false", "write true or false, without quotes"))
     }
 
     pub(super) fn integer(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = self.value(key)?;
         let Some(written) = value.get_ref().as_integer() else {
-            return self.wrong_type(key, value, "a whole number");
+            return self.wrong_type(key, value, "a whole number", "write it without quotes and without a fraction");
         };
-        let number = u64::from_str_radix(written.as_str(), written.radix()).ok().filter(|number| range.contains(number));
+        let number =
+            u64::from_str_radix(written.as_str(), written.radix()).ok().filter(|number| range.contains(number));
         if number.is_none() {
             self.problems.error(
                 &value.span(),
@@ -106,14 +114,17 @@ impl<'d> Section<'d> {
 
     /// A number that may have a fraction; not a number and infinity included.
     pub(super) fn number(&self, key: &'static str) -> Option<Spanned<f64>> {
+        const CURE: &str = "write it without quotes, such as 2.0";
         let value = self.value(key)?;
         let text = match value.get_ref() {
             DeValue::Integer(written) if written.radix() == 10 => written.as_str(),
             DeValue::Float(written) => written.as_str(),
-            _ => return self.wrong_type(key, value, "a number"),
+            _ => return self.wrong_type(key, value, "a number", CURE),
         };
-        let Ok(number) = text.parse() else { return self.wrong_type(key, value, "a number") };
-        Some(Spanned::new(value.span(), number))
+        match text.parse() {
+            Ok(number) => Some(Spanned::new(value.span(), number)),
+            Err(_) => self.wrong_type(key, value, "a number", CURE),
+        }
     }
 
     pub(super) fn duration(&self, key: &'static str) -> Option<Spanned<Duration>> {
@@ -139,7 +150,15 @@ impl<'d> Section<'d> {
         };
         match humantime::parse_duration(text) {
             Ok(duration) if duration > LONGEST => {
-                self.problems.error(&span, format!("`{key}` is longer than ten years"), "\"5M\" is five months; minutes are \"5m\"");
+                self.problems.error(&span, format!("`{key}` is longer than ten years"), CURE);
+            }
+            // A slip that would be found out months later.
+            Ok(_) if text.contains('M') => {
+                self.problems.error(
+                    &span,
+                    format!("\"{text}\" counts months"),
+                    "write a small m for minutes, or d for days",
+                );
             }
             Ok(duration) => return Some(Spanned::new(span, duration)),
             Err(_) => self.problems.error(&span, format!("\"{text}\" is not a duration"), CURE),
@@ -170,15 +189,15 @@ impl<'d> Section<'d> {
 
     /// A list of texts.
     pub(super) fn texts(&self, key: &'static str) -> Option<Vec<Spanned<&'d str>>> {
-        self.items(key, "a list of texts")?.iter().map(|item| self.text_of(key, item)).collect()
+        self.items(key, "[\"…\", \"…\"]")?.iter().map(|item| self.text_of(key, item)).collect()
     }
 
-    /// A list's items.
-    pub(super) fn items(&self, key: &'static str, expected: &str) -> Option<&'d [Spanned<DeValue<'d>>]> {
+    /// A list's items. `example` shows a whole list.
+    pub(super) fn items(&self, key: &'static str, example: &str) -> Option<&'d [Spanned<DeValue<'d>>]> {
         let value = self.value(key)?;
         match value.get_ref() {
             DeValue::Array(items) => Some(items),
-            _ => self.wrong_type(key, value, expected),
+            _ => self.wrong_type(key, value, "a list", &format!("write it in brackets, such as {example}")),
         }
     }
 
@@ -188,20 +207,33 @@ impl<'d> Section<'d> {
     }
 
     /// A value as a table.
-    pub(super) fn section_of(&self, key: &str, title: impl Into<String>, value: &'d Spanned<DeValue<'d>>) -> Option<Self> {
+    pub(super) fn section_of(
+        &self,
+        key: &str,
+        title: impl Into<String>,
+        value: &'d Spanned<DeValue<'d>>,
+    ) -> Option<Self> {
         match value.get_ref() {
             DeValue::Table(table) => Some(Self::new(title, value.span(), table, self.problems)),
-            _ => self.wrong_type(key, value, "a table"),
+            _ => self.wrong_type(
+                key,
+                value,
+                "a table",
+                "write it in braces, such as { key = \"…\" }, or as a section of its own",
+            ),
         }
     }
 
     /// Reports a value of the wrong type. Always `None`.
-    pub(super) fn wrong_type<T>(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Option<T> {
-        self.problems.error(
-            &value.span(),
-            format!("`{key}` must be {expected}, not {}", with_article(value)),
-            format!("write {expected}"),
-        );
+    pub(super) fn wrong_type<T>(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+        expected: &str,
+        cure: &str,
+    ) -> Option<T> {
+        let message = format!("`{key}` must be {expected}, not {}", with_article(value));
+        self.problems.error(&value.span(), message, cure);
         None
     }
 

@@ -1,5 +1,6 @@
 //! The text of a configuration file, and how a place in it is shown to people.
 
+use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -7,11 +8,14 @@ use toml::de::{DeTable, DeValue};
 
 /// What a secret is shown as.
 const MASK: &str = "***";
+/// How much of a long line is shown, in characters: so much before the mark, and so much of it and after it.
+const BEFORE: usize = 60;
+const AFTER: usize = 100;
 /// The keys whose values may be credentials, wherever they stand.
 const SECRET_TABLES: [&str; 2] = ["headers", "env"];
 
-/// The text of a configuration file.
-#[derive(Debug, Clone)]
+/// The text of a configuration file. Its debug form leaves the text out: there are passwords in it.
+#[derive(Clone)]
 pub(super) struct Source {
     pub(super) path: PathBuf,
     pub(super) text: String,
@@ -30,6 +34,12 @@ pub(super) struct Excerpt {
     pub(super) text: String,
     /// Which characters of `text` are meant. Not empty.
     pub(super) marked: Range<usize>,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 impl Source {
@@ -70,6 +80,7 @@ impl Source {
             shown.marked.start = shown.width;
         }
         shown.marked.end = shown.marked.end.max(shown.marked.start + 1);
+        shown.cut();
         Excerpt {
             line: self.text[..start].matches('\n').count() + 1,
             column: self.text[line_start..start].chars().count() + 1,
@@ -93,6 +104,20 @@ impl Shown {
         self.text.push_str(text);
         self.width += text.chars().count();
     }
+
+    /// Leaves the part around the mark.
+    fn cut(&mut self) {
+        let (start, end) = (self.marked.start.saturating_sub(BEFORE), self.marked.start + AFTER);
+        if self.width > end {
+            self.text = self.text.chars().take(end).chain(['…']).collect();
+            self.marked.end = self.marked.end.min(end);
+        }
+        // A little is not worth a cut.
+        if start > 0 && self.width > BEFORE + AFTER {
+            self.text = ['…'].into_iter().chain(self.text.chars().skip(start)).collect();
+            self.marked = self.marked.start - start + 1..self.marked.end - start + 1;
+        }
+    }
 }
 
 /// Adds every text below a secret table.
@@ -109,6 +134,16 @@ fn collect_secrets(secret: bool, value: &toml::Spanned<DeValue<'_>>, found: &mut
     }
 }
 
+/// A message with the passwords of all addresses in it masked: whatever is in a file may stand in the wrong place.
+pub(super) fn masked(text: &str) -> String {
+    let mut shown = text.to_owned();
+    // From the end, so that the places before stay where they are.
+    for password in passwords_in(text).into_iter().rev() {
+        shown.replace_range(password, MASK);
+    }
+    shown
+}
+
 /// The passwords of all addresses in the text, also where it is not TOML: what stands between the first colon after
 /// `://` and the last `@` before the text ends, by its quote where it has one.
 fn passwords_in(text: &str) -> Vec<Range<usize>> {
@@ -122,6 +157,8 @@ fn passwords_in(text: &str) -> Vec<Range<usize>> {
         let address = &rest[..end];
         if let (Some(colon), Some(at)) = (address.find(':'), address.rfind('@'))
             && colon < at
+            // Another address may follow before the quote; its password is within this range then.
+            && found.last().is_none_or(|last: &Range<usize>| last.end <= authority)
         {
             found.push(authority + colon + 1..authority + at);
         }
@@ -159,11 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn a_long_line_is_cut_on_both_sides_of_its_mark() {
+        let shown = excerpt(&format!("{}X{}", "a".repeat(500), "b".repeat(500)), "X");
+        assert_eq!(shown.column, 501);
+        assert_eq!(shown.text, format!("…{}X{}…", "a".repeat(60), "b".repeat(99)));
+        assert_eq!(shown.marked, 61..62);
+        let shown = excerpt(&format!("key = {}", "b".repeat(500)), &"b".repeat(500));
+        assert_eq!(shown.text, format!("key = {}…", "b".repeat(100)));
+        assert_eq!(shown.marked, 6..106);
+    }
+
+    #[test]
     fn passwords_are_masked_and_the_mark_moves_with_them() {
         let shown = excerpt(r#"a = { url = "amqp://me:hunter2@host/v", declare = 3 }"#, "3");
         assert_eq!(shown.text, r#"a = { url = "amqp://me:***@host/v", declare = 3 }"#);
         assert_eq!(&shown.text[shown.marked], "3");
-        for broken in [r#"url = "amqp://me:hunt/er2@host"#, "url = amqp://me:hunt#er2@host", "url = 'amqp://:hunter2@h'"] {
+        for broken in
+            [r#"url = "amqp://me:hunt/er2@host"#, "url = amqp://me:hunt#er2@host", "url = 'amqp://:hunter2@h'"]
+        {
             let shown = excerpt(broken, "url");
             assert!(!shown.text.contains("er2") && !shown.text.contains("hunt"), "{}", shown.text);
         }

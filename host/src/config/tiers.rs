@@ -20,14 +20,18 @@ pub(super) fn default_tiers() -> Vec<Tier> {
 /// `tiers` of `[host]`, shortest first.
 pub(super) fn read_host_tiers(section: &Section<'_>) -> Option<Vec<Tier>> {
     let mut tiers: Vec<(Tier, Spanned<&str>)> = Vec::new();
-    for text in section.items("tiers", "a list of durations")? {
+    for text in section.items("tiers", "[\"30s\", \"5m\"]")? {
         let Some(delay) = section.duration_of("tiers", text) else { continue };
         // `duration_of` accepts texts only.
         let name = Spanned::new(text.span(), text.get_ref().as_str().unwrap_or_default());
         let Some(tier) = read_tier(section, &name, delay.into_inner()) else { continue };
         match tiers.iter().find(|(other, _)| other.delay == tier.delay) {
             Some((other, _)) if other.name == tier.name => {
-                section.problems.error(&name.span(), format!("the tier \"{}\" stands here twice", tier.name), "leave one out");
+                section.problems.error(
+                    &name.span(),
+                    format!("the tier \"{}\" stands here twice", tier.name),
+                    "leave one out",
+                );
             }
             Some((other, _)) => section.problems.error(
                 &name.span(),
@@ -46,10 +50,10 @@ fn read_tier(section: &Section<'_>, name: &Spanned<&str>, delay: Duration) -> Op
     let text = name.get_ref();
     let (message, cure) = if text.contains(|character: char| !character.is_ascii_alphanumeric()) {
         ("it is part of queue names", "write it without blanks and signs, such as \"90m\" or \"1h30m\"")
-    } else if delay < Duration::from_millis(1) || delay.subsec_nanos() % 1_000_000 != 0 {
+    } else if delay < Duration::from_millis(1) || !delay.subsec_nanos().is_multiple_of(1_000_000) {
         ("a tier is a whole number of milliseconds, at least one", "write it with the unit ms, s, m, h or d")
     } else if delay > LONGEST {
-        ("brokers hold a message for 49 days at most", "write at most \"49d\"; minutes are \"5m\", months \"5M\"")
+        ("brokers hold a message for 49 days at most", "write at most \"49d\"")
     } else {
         return Some(Tier { name: (*text).to_owned(), delay });
     };
@@ -70,7 +74,8 @@ pub(super) fn read_route_tiers(section: &Section<'_>, host: &[Tier]) -> Vec<Tier
             Some(tier) => tiers.push(tier.clone()),
             None => {
                 let known: Vec<&str> = host.iter().map(|tier| tier.name.as_str()).collect();
-                let same = humantime::parse_duration(text).ok().and_then(|delay| host.iter().find(|tier| tier.delay == delay));
+                let same =
+                    humantime::parse_duration(text).ok().and_then(|delay| host.iter().find(|tier| tier.delay == delay));
                 let cure = match same {
                     Some(tier) => format!("write it as it stands there: \"{}\"", tier.name),
                     None if known.is_empty() => "add it to `tiers` of [host], which are empty".to_owned(),

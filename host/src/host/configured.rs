@@ -9,7 +9,7 @@ use super::{HostSpec, HostedRoute};
 use crate::broker::Broker;
 use crate::broker::memory::MemoryBroker;
 use crate::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use crate::config::{BrokerConfig, Config, HandlerConfig, PoliciesConfig, RouteConfig};
+use crate::config::{BrokerConfig, Config, ConfigError, HandlerConfig, PoliciesConfig, RouteConfig};
 use crate::delivery::Doubling;
 use crate::handler::command::{CommandHandler, CommandSettings};
 use crate::handler::http::{HttpHandler, HttpSettings};
@@ -20,13 +20,15 @@ use crate::policy::registry::PolicySettings;
 use crate::route::{RouteSpec, RouteWork};
 
 impl HostSpec {
-    /// The host that a configuration describes. Connects to nothing.
+    /// The host that a configuration describes. Connects to nothing. Tiers that nobody asked for by name are taken
+    /// off routes whose broker cannot delay.
     ///
     /// # Errors
-    /// A broker's or handler's settings cannot be used; the message names the broker or route.
-    pub fn from_config(config: &Config) -> anyhow::Result<Self> {
+    /// A route asks for what its broker cannot do (a [`ConfigError`]), or a broker's or handler's settings cannot be
+    /// used; the message names the broker or route.
+    pub fn from_config(config: &mut Config) -> anyhow::Result<Self> {
         let mut memory_brokers = BTreeMap::new();
-        let mut brokers: BTreeMap<&str, Arc<dyn Broker>> = BTreeMap::new();
+        let mut brokers: BTreeMap<String, Arc<dyn Broker>> = BTreeMap::new();
         for (name, broker) in &config.brokers {
             let made: Arc<dyn Broker> = match broker {
                 BrokerConfig::Memory(memory) => {
@@ -36,7 +38,11 @@ impl HostSpec {
                 }
                 BrokerConfig::RabbitMq(_) => Arc::new(rabbitmq(name, broker)?),
             };
-            brokers.insert(name, made);
+            brokers.insert(name.clone(), made);
+        }
+        let problems = config.fit(|name| brokers.get(name).map(|broker| broker.capabilities()));
+        if !problems.is_empty() {
+            return Err(ConfigError::Invalid(problems).into());
         }
         let routes = config.routes.iter().map(|route| hosted(route, &brokers)).collect::<anyhow::Result<_>>()?;
         Ok(Self {
@@ -77,8 +83,8 @@ fn limits(policies: &PoliciesConfig) -> EngineLimits {
     }
 }
 
-fn hosted(config: &RouteConfig, brokers: &BTreeMap<&str, Arc<dyn Broker>>) -> anyhow::Result<HostedRoute> {
-    let broker = brokers.get(config.broker.as_str()).context("a checked configuration names only brokers that are there")?;
+fn hosted(config: &RouteConfig, brokers: &BTreeMap<String, Arc<dyn Broker>>) -> anyhow::Result<HostedRoute> {
+    let broker = brokers.get(&config.broker).context("a checked configuration names only brokers that are there")?;
     let work = work(&config.handler).with_context(|| format!("route {:?}", config.name))?;
     let mut route = RouteSpec::new(&config.name, &config.source, Arc::clone(broker), work);
     route.concurrency = config.concurrency;
@@ -98,7 +104,8 @@ fn work(handler: &HandlerConfig) -> anyhow::Result<RouteWork> {
     };
     Ok(match handler {
         HandlerConfig::Http(http) => {
-            let mut settings = HttpSettings { headers: exposed(&http.headers), ..HttpSettings::new(http.url.expose().as_str()) };
+            let mut settings =
+                HttpSettings { headers: exposed(&http.headers), ..HttpSettings::new(http.url.expose().as_str()) };
             if let Some(header) = &http.error_kind_header {
                 settings.error_kind_header.clone_from(header);
             }

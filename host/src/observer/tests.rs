@@ -133,6 +133,13 @@ fn overrides_and_policy_faults_are_counted_on_their_own() {
 }
 
 #[test]
+fn an_outcome_that_follows_its_verdict_is_no_override() {
+    let observer = Observer::new();
+    observer.emit(&route(), EventKind::Dropped { subject: subject(), ruling: ruling("timeout", None) });
+    assert!(lines(&observer, &["reprieve_overrides_total{"]).is_empty());
+}
+
+#[test]
 fn a_route_names_at_most_256_error_kinds_and_then_other() {
     let observer = Observer::new();
     for n in 0..300 {

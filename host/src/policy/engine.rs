@@ -59,7 +59,7 @@ struct Shared {
     wasmtime: wasmtime::Engine,
     linker: Linker<StoreState>,
     limits: EngineLimits,
-    slots: Slots,
+    slots: Arc<Slots>,
     /// By the digest of the file.
     prepared: Mutex<LruCache<String, Arc<Prepared>>>,
 }
@@ -89,12 +89,14 @@ impl Engine {
             .context("the WebAssembly engine does not start; lower `policies.memory` if address space is short")?;
         let mut linker = Linker::new(&wasmtime);
         wit_log::add_to_linker::<_, HasSelf<StoreState>>(&mut linker, |state| state)?;
-        ticker::start(wasmtime.weak(), limits.tick()).context("no thread for the policies' clock")?;
+        let slots = Arc::new(Slots::new(config::pool_size(&limits)));
+        ticker::start(wasmtime.weak(), Arc::clone(&slots), limits.tick())
+            .context("the system gives no thread for the policies' clock")?;
         Ok(Self {
             shared: Arc::new(Shared {
                 wasmtime,
                 linker,
-                slots: Slots::new(config::pool_size(&limits)),
+                slots,
                 limits,
                 prepared: Mutex::new(LruCache::new(PREPARED_FILES)),
             }),
@@ -126,6 +128,12 @@ impl Engine {
         let new = Arc::new(Prepared::new(self, bytes, identity)?);
         prepared.put(digest.to_owned(), Arc::clone(&new));
         Ok(new)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.slots.close();
     }
 }
 

@@ -14,7 +14,7 @@ use super::text::one_line;
 use crate::verdict::{Action, Fault, FaultKind, Verdict};
 
 /// The longest reason, in bytes.
-const MAX_REASON: usize = 1024;
+const MAX_REASON: usize = 4 * 1024;
 /// The longest name of a tier or label, in bytes.
 const MAX_NAME: usize = 255;
 /// How many headers a verdict may have.

@@ -55,8 +55,7 @@ impl Needs {
 pub(super) fn lower<R>(failure: &Failure, needs: &Needs, call: impl FnOnce(wit::Failure<'_>) -> R) -> R {
     let message = &*failure.message;
     let wanted = message.headers.iter().filter(|(name, _)| needs.header(name));
-    let shown: Vec<_> =
-        wanted.take(MAX_HEADERS).filter_map(|(name, value)| Some((name, Shown::new(value)?))).collect();
+    let shown: Vec<_> = wanted.take(MAX_HEADERS).filter_map(|(name, value)| Some((name, Shown::new(value)?))).collect();
     let headers: Vec<_> = shown.iter().map(|(name, value)| wit::Header { name, value: value.lend() }).collect();
     let attributes: Vec<_> = failure.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let body = needs.body.and_then(|limit| message.body.as_deref().map(|body| &body[..body.len().min(limit)]));

@@ -143,5 +143,6 @@ impl Drop for Shared {
     }
 }
 
-#[cfg(test)]
+// They make links and FIFOs.
+#[cfg(all(test, unix))]
 mod tests;

@@ -27,7 +27,9 @@ pub enum Rejection {
         start: String,
     },
     /// The file ends in the middle of something.
-    #[error("the file is cut short after {size} bytes: copy it again, under a temporary name, and rename it into place")]
+    #[error(
+        "the file is cut short after {size} bytes: copy it again, under a temporary name, and rename it into place"
+    )]
     Truncated {
         /// Bytes in the file.
         size: usize,
@@ -39,13 +41,17 @@ pub enum Rejection {
         cause: String,
     },
     /// A module or component that exports no policy.
-    #[error("the file is WebAssembly but not a policy: {missing}; build it with the reprieve-sdk crate and its `policy!` line")]
+    #[error(
+        "the file is WebAssembly but not a policy: {missing}; build it with the reprieve-sdk crate and its `policy!` line"
+    )]
     NotAPolicy {
         /// What was looked for.
         missing: &'static str,
     },
     /// A policy for another version of the interface.
-    #[error("the policy is built for reprieve:policy@{found}, this host takes {supported}: build it with an SDK of that version, or update the host")]
+    #[error(
+        "the policy is built for reprieve:policy@{found}, this host takes {supported}: build it with an SDK of that version, or update the host"
+    )]
     WrongWorld {
         /// The version that it is built for.
         found: String,
@@ -53,7 +59,9 @@ pub enum Rejection {
         supported: &'static str,
     },
     /// The policy names the interface but its functions have other types.
-    #[error("the policy's functions are not those of reprieve:policy@{supported}: {cause}; build it with an unchanged SDK")]
+    #[error(
+        "the policy's functions are not those of reprieve:policy@{supported}: {cause}; build it with an unchanged SDK"
+    )]
     WrongTypes {
         /// The version that it claims.
         supported: &'static str,
@@ -61,22 +69,24 @@ pub enum Rejection {
         cause: String,
     },
     /// The policy needs what no policy is given.
-    #[error("the policy imports {}: {}", Listed(.imports), import_advice(.imports))]
+    #[error("the policy imports {}: {}", Listed(.imports, ", "), import_advice(.imports))]
     Imports {
         /// The names of what it imports.
         imports: Vec<String>,
     },
     /// The policy could not be compiled or instantiated within the host's limits.
-    #[error("the policy cannot be compiled: {cause}")]
+    #[error(
+        "the policy cannot be compiled: {cause}; build it with the reprieve-sdk crate, small enough for the limits under `[policies]`"
+    )]
     Compile {
         /// What the compiler said.
         cause: String,
     },
     /// The policy refused its settings.
-    #[error("the policy refuses its settings: {}; correct the route's `settings`", Listed(.0))]
+    #[error("the policy refuses its settings: {}; correct the route's `settings`", Listed(.0, "; "))]
     Settings(Vec<Problem>),
     /// The policy faulted before it could judge anything.
-    #[error("the policy failed when {during}: {fault}")]
+    #[error("the policy failed when {during}: {fault}; correct the policy or its settings")]
     Faulted {
         /// What it was asked.
         during: Step,
@@ -121,14 +131,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Items with commas between them.
-struct Listed<'a, T>(&'a [T]);
+/// Items with this between them.
+struct Listed<'a, T>(&'a [T], &'static str);
 
 impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, item) in self.0.iter().enumerate() {
             if index > 0 {
-                f.write_str(", ")?;
+                f.write_str(self.1)?;
             }
             write!(f, "{item}")?;
         }

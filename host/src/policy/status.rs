@@ -38,7 +38,7 @@ pub struct FolderStatus {
 pub struct RoutePolicyStatus {
     /// The route's name.
     pub route: String,
-    /// The policy that the configuration names, or `standard`.
+    /// The policy that judges, or that should where none does: a file's name without `.wasm`, or `standard`.
     pub policy: String,
     /// What judges now; absent where no policy could be loaded yet.
     #[serde(flatten)]
@@ -102,7 +102,7 @@ pub struct UnusedPolicy {
     /// SHA-256 of its bytes; absent where it could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_digest: Option<String>,
-    /// What it says of itself; absent where it is no valid policy.
+    /// What it says of itself; absent where it is no valid policy, or takes no settings that are empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
     /// Why no route could use it.

@@ -96,7 +96,8 @@ impl Route {
             unreachable!("a machine that judges runs no handler")
         };
         let begin = Instant::now();
-        let result = timeout(*limit, handler.handle(&call)).await.unwrap_or_else(|_| Err(HandlerError::timeout(*limit)));
+        let result =
+            timeout(*limit, handler.handle(&call)).await.unwrap_or_else(|_| Err(HandlerError::timeout(*limit)));
         self.metrics.observe_handler(begin.elapsed());
         let circumstances = match &result {
             Ok(()) => {

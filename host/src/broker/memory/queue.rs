@@ -1,6 +1,7 @@
 //! One bounded queue: what is ready, what is handed out, and what is still in a tier.
 
-use std::collections::BTreeMap;
+mod state;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -10,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::broker::{PublishError, SettleError};
 use crate::message::Message;
+use state::{Attached, Entry, State, Unsettled};
 
 /// How many messages a queue has, by where they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -30,39 +32,6 @@ pub(super) struct Queue {
     state: Mutex<State>,
     /// Told of every change, so that whoever waits looks again.
     changed: Notify,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// By position: a message that is handed back returns to the place that it had.
-    ready: BTreeMap<u64, Entry>,
-    /// By delivery number: each hand-over has its own, so that a settle cannot reach a later one.
-    unsettled: BTreeMap<u64, Unsettled>,
-    /// By the time they are due, then in the order of publishing.
-    delayed: BTreeMap<(Instant, u64), Arc<Message>>,
-    consumers: BTreeMap<u64, Attached>,
-    /// The last position, delivery or consumer number that was given out.
-    last: u64,
-}
-
-#[derive(Debug)]
-struct Entry {
-    message: Arc<Message>,
-    redelivered: bool,
-}
-
-#[derive(Debug)]
-struct Unsettled {
-    position: u64,
-    message: Arc<Message>,
-    consumer: u64,
-}
-
-#[derive(Debug)]
-struct Attached {
-    lost: CancellationToken,
-    /// How many of the unsettled are this consumer's.
-    unsettled: usize,
 }
 
 /// What a consumer that asks for a message is told.
@@ -233,47 +202,5 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code panics half-way through a change, so what a poisoned lock guards is whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn next(&mut self) -> u64 {
-        self.last += 1;
-        self.last
-    }
-
-    /// Moves what is due to the end of the queue, as far as there is room; the rest waits on. Says whether anything moved.
-    fn return_due(&mut self, capacity: usize) -> bool {
-        let now = Instant::now();
-        let mut moved = false;
-        while self.ready.len() < capacity {
-            let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) else { break };
-            let message = first.remove();
-            let position = self.next();
-            self.ready.insert(position, Entry { message, redelivered: false });
-            moved = true;
-        }
-        moved
-    }
-
-    /// The delivery, if it is still somebody's, who has one less then.
-    fn claim(&mut self, delivery: u64) -> Option<Unsettled> {
-        let claimed = self.unsettled.remove(&delivery)?;
-        self.count_unsettled(claimed.consumer, |count| count.saturating_sub(1));
-        Some(claimed)
-    }
-
-    fn count_unsettled(&mut self, consumer: u64, change: impl FnOnce(usize) -> usize) {
-        if let Some(attached) = self.consumers.get_mut(&consumer) {
-            attached.unsettled = change(attached.unsettled);
-        }
-    }
-
-    /// Makes deliveries ready again whose consumers are about to end.
-    fn hand_back(&mut self, which: impl Fn(&Unsettled) -> bool) {
-        let returned = self.unsettled.extract_if(.., |_, unsettled| which(unsettled));
-        for (_, Unsettled { position, message, .. }) in returned {
-            self.ready.insert(position, Entry { message, redelivered: true });
-        }
     }
 }

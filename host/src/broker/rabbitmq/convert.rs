@@ -18,6 +18,9 @@ use crate::timestamp::Timestamp;
 
 const PERSISTENT: u8 = 2;
 
+/// Sets one text property.
+type Setter = fn(BasicProperties, ShortString) -> BasicProperties;
+
 /// The message that came with these properties and this body, without copying the body.
 pub(super) fn message(properties: &BasicProperties, body: Vec<u8>) -> Message {
     let text = |property: &Option<ShortString>| property.as_ref().map(|text| text.as_str().to_owned());
@@ -58,7 +61,7 @@ pub(super) fn properties(message: &Message) -> Result<BasicProperties, PublishEr
         expiration,
     } = &message.properties;
     let mut made = BasicProperties::default().with_delivery_mode(PERSISTENT);
-    let texts: [(&str, &Option<String>, fn(BasicProperties, ShortString) -> BasicProperties); 9] = [
+    let texts: [(&str, &Option<String>, Setter); 9] = [
         ("message-id", &message.id, BasicProperties::with_message_id),
         ("content-type", content_type, BasicProperties::with_content_type),
         ("content-encoding", content_encoding, BasicProperties::with_content_encoding),

@@ -73,11 +73,11 @@ impl Link {
     }
 }
 
-/// An attempt under way, or one that led to a connection which still stands.
+/// An attempt under way, or one that led to a connection which still stands and has channels to give.
 fn may_serve(attempt: &Attempt) -> bool {
     match attempt.peek() {
         None => true,
-        Some(Ok(session)) => session.connected(),
+        Some(Ok(session)) => session.takes_more(),
         Some(Err(_)) => false,
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 use self::pool::{Pool, Slot};
 use super::convert::{self, short};
 use super::link::Link;
-use super::reason::publish_error;
+use super::reason::{publish_error, reason};
 use super::session::Session;
 use super::tiers;
 use crate::broker::{BrokerError, PublishError, Target};
@@ -68,6 +68,8 @@ impl Publisher {
 
     /// Ends the connection. What is not confirmed by then counts as failed.
     pub(super) async fn close(&self) {
+        // Idle channels would keep connections that were replaced.
+        self.pool.clear();
         self.link.close().await;
     }
 }
@@ -113,7 +115,8 @@ impl Publish {
 
     async fn run(self, session: Arc<Session>, slot: Slot, deadline: Instant) -> Result<(), PublishError> {
         let failed = |error: lapin::Error| publish_error(&self.target, &error);
-        let channel = slot.channel(&session).await.map_err(failed)?;
+        let no_channel = |error: lapin::Error| self.outage(&format!("no channel: {}", reason(&error)));
+        let channel = slot.channel(&session).await.map_err(no_channel)?;
         let options = BasicPublishOptions { mandatory: true, immediate: false };
         let (exchange, routing_key) = (self.exchange.clone(), self.routing_key.clone());
         let confirm = channel

@@ -1,6 +1,7 @@
 //! One live connection, and the promise that whoever consumes on it learns of its end at once.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -13,6 +14,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// An open connection.
 pub(super) struct Session {
     connection: Connection,
+    channels_opened: AtomicUsize,
     watched: Mutex<Vec<(ChannelStatus, CancellationToken)>>,
     _watcher: DropGuard,
 }
@@ -23,7 +25,12 @@ impl Session {
         let ended = CancellationToken::new();
         // The library hands each event to one listener only, so this must stay the only one.
         let mut events = connection.events_listener().boxed();
-        let session = Arc::new(Self { connection, watched: Mutex::default(), _watcher: ended.clone().drop_guard() });
+        let session = Arc::new(Self {
+            connection,
+            channels_opened: AtomicUsize::new(0),
+            watched: Mutex::default(),
+            _watcher: ended.clone().drop_guard(),
+        });
         let watched = Arc::downgrade(&session);
         tokio::spawn(ended.run_until_cancelled_owned(async move {
             while let Some(event) = events.next().await {
@@ -39,12 +46,21 @@ impl Session {
 
     /// Opens a channel.
     pub(super) async fn channel(&self) -> lapin::Result<Channel> {
+        self.channels_opened.fetch_add(1, Ordering::Relaxed);
         self.connection.create_channel().await
     }
 
     /// Whether the connection stands.
     pub(super) fn connected(&self) -> bool {
         self.connection.status().connected()
+    }
+
+    /// Whether more channels should be opened here. A number whose channel the broker ended cannot be used again:
+    /// the client library would answer everything on it with the old error. So a connection that has used up most
+    /// of its numbers serves those who have a channel there, and nobody new.
+    pub(super) fn takes_more(&self) -> bool {
+        let numbers = usize::from(self.connection.configuration().channel_max());
+        self.connected() && self.channels_opened.load(Ordering::Relaxed) < numbers - numbers / 4
     }
 
     /// Whether the broker takes no publishes on this connection, because of a memory or disk alarm.
@@ -84,7 +100,7 @@ impl Session {
         });
     }
 
-    fn watched_list(&self) -> std::sync::MutexGuard<'_, Vec<(ChannelStatus, CancellationToken)>> {
+    fn watched_list(&self) -> MutexGuard<'_, Vec<(ChannelStatus, CancellationToken)>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

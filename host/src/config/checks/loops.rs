@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
+use toml::Spanned;
+
 use super::Checks;
+use crate::config::{HandlerConfig, JudgeConfig};
 use crate::topic::Topic;
 
 /// A queue: the broker's name and its own.
@@ -17,6 +20,15 @@ pub(super) fn check(checks: &Checks<'_, '_>) {
         let topics = route.dead_letters.values().filter_map(|topic| queue(topic.get_ref()));
         let onward = topics.map(|name| (*broker.get_ref(), name));
         targets.entry((*broker.get_ref(), *source.get_ref())).or_default().extend(onward);
+        // What a judge judges are the dead letters of a consumer of its origin.
+        if let Some(HandlerConfig::Judge(JudgeConfig { origin: Some(origin), .. })) =
+            route.handler.as_ref().map(Spanned::get_ref)
+        {
+            targets
+                .entry((*broker.get_ref(), origin.as_str()))
+                .or_default()
+                .push((*broker.get_ref(), *source.get_ref()));
+        }
     }
     for route in checks.routes {
         let (Some(broker), Some(source)) = (&route.broker, &route.source) else { continue };
@@ -25,11 +37,15 @@ pub(super) fn check(checks: &Checks<'_, '_>) {
             let message = if name == *source.get_ref() {
                 format!("the dead letters of {} would go to its own source", route.title)
             } else if reaches(&targets, (broker.get_ref(), name), (broker.get_ref(), source.get_ref())) {
-                format!("the dead letters of {} would come back to its source through other routes", route.title)
+                format!("the dead letters of {} would come back to its source through other consumers", route.title)
             } else {
                 continue;
             };
-            checks.problems.error(&topic.span(), message, "a message would fail for ever: name a topic that leads nowhere back");
+            checks.problems.error(
+                &topic.span(),
+                message,
+                "a message would fail for ever: name a topic that leads nowhere back",
+            );
         }
     }
 }

@@ -38,9 +38,11 @@ fn read_program(section: &Section<'_>, folder: &Path) -> Option<Vec<String>> {
     const CURE: &str = "write the program and its arguments as a list, such as [\"python3\", \"handler.py\"]";
     let value = section.required("program", CURE)?;
     let mut program = Vec::new();
-    for item in section.items("program", "a list of texts")? {
+    for item in section.items("program", "[\"python3\", \"handler.py\"]")? {
         // An argument may be empty, the program may not.
-        let Some(text) = item.get_ref().as_str() else { return section.wrong_type("program", item, "a list of texts") };
+        let Some(text) = item.get_ref().as_str() else {
+            return section.wrong_type("program", item, "a list of texts", "write it in quotes");
+        };
         if text.contains('\0') {
             section.problems.error(&item.span(), "no program can be given a NUL character", "leave it out");
             return None;
@@ -68,7 +70,7 @@ fn read_environment(section: &Section<'_>) -> BTreeMap<String, Secret> {
     for (key, value) in section.entries() {
         let name = *key.get_ref();
         let Some(text) = value.get_ref().as_str() else {
-            section.wrong_type::<()>(name, value, "a text in quotes");
+            section.wrong_type::<()>(name, value, "a text", "write it in quotes");
             continue;
         };
         if name.is_empty() || name.contains(['=', '\0']) || text.contains('\0') {

@@ -15,7 +15,7 @@ pub struct JudgeConfig {
     pub retry_after_header: Option<String>,
     /// The message header that names the queue that a retry or delay goes back to.
     pub origin_header: Option<String>,
-    /// The queue that a retry or delay goes back to, where the message itself does not say.
+    /// The queue that every retry or delay goes back to, whatever the message says.
     pub origin: Option<String>,
     /// Ask the policy also about messages that expired or overflowed; otherwise they are dead-lettered.
     pub judge_expired: bool,

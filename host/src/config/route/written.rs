@@ -57,7 +57,8 @@ impl<'d> WrittenRoute<'d> {
         let title = section.title.clone();
         let route = Self {
             span: section.span.clone(),
-            broker: section.required_text("broker", "add broker = \"…\", with the name of one of the [brokers.…] sections"),
+            broker: section
+                .required_text("broker", "add broker = \"…\", with the name of one of the [brokers.…] sections"),
             source: section.required_text("source", "add source = \"…\", with the name of the queue to consume"),
             handler: read_handler(&section, folder),
             policy: read_policy(&section),
@@ -142,13 +143,15 @@ fn read_header_prefix(section: &Section<'_>) -> String {
     // Looked at as it is, since "is empty" needs its own cure here.
     let Some(value) = section.value("header_prefix") else { return DEFAULT.to_owned() };
     let Some(prefix) = value.get_ref().as_str() else {
-        return section.wrong_type("header_prefix", value, "a text in quotes").unwrap_or_default();
+        return section.wrong_type("header_prefix", value, "a text", "write it in quotes").unwrap_or_default();
     };
     let message = if prefix.is_empty() {
         "`header_prefix` is empty: our headers could not be told from the sender's".to_owned()
     } else if prefix.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("x-")) {
         format!("`header_prefix` cannot be \"{prefix}\": brokers keep names that begin with x- for themselves")
-    } else if prefix.len() > 64 || prefix.contains(|character: char| !character.is_ascii_alphanumeric() && !"-_.".contains(character)) {
+    } else if prefix.len() > 64
+        || prefix.contains(|character: char| !character.is_ascii_alphanumeric() && !"-_.".contains(character))
+    {
         format!("`header_prefix` cannot be \"{}\"", prefix.escape_debug())
     } else {
         return prefix.to_owned();
@@ -171,7 +174,8 @@ fn read_requeue(section: &Section<'_>) -> RequeueConfig {
     if let Some(here) = cooldown.or(longest)
         && requeue.cooldown > requeue.max_cooldown
     {
-        let (cooldown, longest) = (humantime::format_duration(requeue.cooldown), humantime::format_duration(requeue.max_cooldown));
+        let (cooldown, longest) =
+            (humantime::format_duration(requeue.cooldown), humantime::format_duration(requeue.max_cooldown));
         section.problems.error(
             &here.span(),
             format!("the first cool-down, {cooldown}, is longer than the longest, {longest}"),

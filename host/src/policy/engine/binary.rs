@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use wasmparser::{Chunk, ComponentExternalKind, Parser, Payload, Validator};
 use wit_component::ComponentEncoder;
 
-use super::INTERFACE_VERSION;
-use super::config::FEATURES;
 use super::super::rejection::Rejection;
 use super::super::text::one_line;
+use super::INTERFACE_VERSION;
+use super::config::FEATURES;
 
 /// The exported interface, without its version.
 const EXPORT: &str = "reprieve:policy/policy@";
@@ -99,9 +99,8 @@ fn wrap(module: &[u8]) -> Result<Vec<u8>, Rejection> {
         return Err(Rejection::NotAPolicy { missing: "it has no component-type section" });
     }
     // The encoder takes its input for trusted; the bytes are validated above, and a panic stays here all the same.
-    let encoded = catch_unwind(AssertUnwindSafe(|| {
-        ComponentEncoder::default().module(module)?.validate(true).reject_legacy_names(true).encode()
-    }));
+    let encoded =
+        catch_unwind(AssertUnwindSafe(|| ComponentEncoder::default().module(module)?.validate(true).encode()));
     match encoded {
         Ok(Ok(component)) => Ok(component),
         Ok(Err(error)) => Err(Rejection::Invalid { cause: format!("{error:#}") }),
@@ -164,6 +163,7 @@ fn refuse_imports(mut imports: Vec<String>) -> Result<(), Rejection> {
     Err(Rejection::Imports { imports })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
 fn invalid(error: wasmparser::BinaryReaderError) -> Rejection {
     Rejection::Invalid { cause: error.to_string() }
 }

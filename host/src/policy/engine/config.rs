@@ -1,13 +1,17 @@
 //! Wasmtime, set up for policies.
 
+use std::num::NonZeroUsize;
+
 use wasmtime::{Config, Enabled, PoolingAllocationConfig, WasmBacktraceDetails, WasmFeatures};
 
 use super::limits::{EngineLimits, PAGE};
 
 /// The parts of WebAssembly that a policy may use: what compilers for `wasm32-unknown-unknown` emit, without what is
 /// not deterministic (relaxed SIMD, threads) or not needed (64-bit memory, several memories, GC, exceptions).
-pub(super) const FEATURES: WasmFeatures =
-    WasmFeatures::WASM2.union(WasmFeatures::EXTENDED_CONST).union(WasmFeatures::COMPONENT_MODEL);
+pub(super) const FEATURES: WasmFeatures = WasmFeatures::WASM2
+    .union(WasmFeatures::EXTENDED_CONST)
+    .union(WasmFeatures::COMPONENT_MODEL)
+    .difference(WasmFeatures::GC_TYPES);
 
 /// Core instances of one component: the policy, the shims that wrapping adds, and room for one that is composed.
 pub(super) const MAX_CORE_INSTANCES: u32 = 16;
@@ -15,6 +19,9 @@ pub(super) const MAX_CORE_INSTANCES: u32 = 16;
 pub(super) const MAX_MEMORIES: u32 = 4;
 /// Tables of one component; wrapping adds some.
 pub(super) const MAX_TABLES: u32 = 16;
+
+/// Calls that a backtrace shows. Code that does not recurse has fewer under way.
+pub(super) const MAX_FRAMES: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not 0");
 
 /// The guest's part of a thread's stack. Threads have 2 MiB, so host functions have room below.
 const MAX_STACK: usize = 512 * 1024;
@@ -45,6 +52,7 @@ pub(super) fn config(limits: &EngineLimits) -> Config {
         // The same failure gets the same verdict, on every machine.
         .cranelift_nan_canonicalization(true)
         .max_wasm_stack(MAX_STACK)
+        .wasm_backtrace_max_frames(Some(MAX_FRAMES))
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         // Small reservations: bounds are checked in code, and the pool needs megabytes of address space, not terabytes.
         .memory_reservation(pool_memory(limits) as u64)

@@ -2,6 +2,7 @@
 
 use wasmtime::{Trap, WasmBacktrace};
 
+use super::config::MAX_FRAMES;
 use super::store::{OverBudget, StoreState};
 use crate::verdict::{Fault, FaultKind};
 
@@ -30,9 +31,21 @@ fn typed(error: &wasmtime::Error) -> Option<Fault> {
     }
     match error.downcast_ref::<Trap>()? {
         Trap::Interrupt => Some(Fault::new(FaultKind::Timeout, "no answer within the deadline (`policies.deadline`)")),
-        Trap::StackOverflow => Some(Fault::new(FaultKind::StackOverflow, "recursed too deep")),
+        Trap::StackOverflow => Some(too_deep()),
+        // Compilers keep what locals need an address in the policy's own memory, from its start down: recursion may run
+        // out of that stack before it runs out of the engine's.
+        Trap::MemoryOutOfBounds if is_deep(error) => Some(too_deep()),
         _ => None,
     }
+}
+
+fn too_deep() -> Fault {
+    Fault::new(FaultKind::StackOverflow, "recursed too deep")
+}
+
+/// Whether so many calls were under way that the backtrace has no room for them.
+fn is_deep(error: &wasmtime::Error) -> bool {
+    error.downcast_ref::<WasmBacktrace>().is_some_and(|backtrace| backtrace.frames().len() >= MAX_FRAMES.get())
 }
 
 /// What the policy said last, where it panicked; else what WebAssembly calls it.

@@ -12,10 +12,10 @@ use super::super::rejection::{Problem, Rejection, Step};
 use super::super::text::one_line;
 use super::log_lines::Identity;
 use super::prepared::{Prepared, Program};
-use super::revision::{Revision, Start, Starting};
+use super::revision::{Revision, Starting};
 use super::store::StoreState;
 use super::{Candidate, Engine, INTERFACE_VERSION, fault, smoke, snapshot};
-use crate::verdict::{Fault, Maker};
+use crate::verdict::Maker;
 
 /// How many problems in the settings a message shows.
 const MAX_PROBLEMS: usize = 20;
@@ -52,8 +52,8 @@ fn configured(
     settings: &str,
     identity: &Arc<Identity>,
 ) -> Result<(wit::Needs, Starting), Rejection> {
-    let _slot = engine.shared.slots.take();
-    let mut store = engine.store(identity, engine.shared.limits.configure_deadline);
+    let slot = engine.shared.slots.take();
+    let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
     let during = |fault| Rejection::Faulted { during: Step::Configure, fault };
     let instance = prepared.program.start(&mut store).map_err(during)?;
     let needs = configure(&prepared.program, &mut store, instance, candidate, settings)?;
@@ -65,11 +65,11 @@ fn configured(
                 route = candidate.route.name,
                 "no snapshot of this policy can be taken, so each decision configures it again, which is slower: {why}"
             );
-            Starting::Unconfigured {
-                program: Program::compile(engine, &prepared.component)?,
-                route: candidate.route.clone(),
-                settings: settings.to_owned(),
-            }
+            let program = match prepared.no_snapshot {
+                Some(_) => Arc::clone(&prepared.program),
+                None => Arc::new(Program::compile(engine, &prepared.component)?),
+            };
+            Starting::Unconfigured { program, route: candidate.route.clone(), settings: settings.to_owned() }
         }
     };
     Ok((needs, starting))
@@ -102,9 +102,7 @@ fn configure(
     match answer {
         Ok((Ok(needs),)) => Ok(needs),
         Ok((Err(problems),)) => Err(Rejection::Settings(lift_problems(problems))),
-        Err(error) => {
-            Err(Rejection::Faulted { during: Step::Configure, fault: fault::of_call(&error, store.data()) })
-        }
+        Err(error) => Err(Rejection::Faulted { during: Step::Configure, fault: fault::of_call(&error, store.data()) }),
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Prepared {
     /// The file as a component.
     pub(super) component: Vec<u8>,
     /// The component, compiled; where it can be snapshot, with the functions for that added.
-    pub(super) program: Program,
+    pub(super) program: Arc<Program>,
     /// Why it cannot be snapshot, where it cannot.
     pub(super) no_snapshot: Option<String>,
     pub(super) description: Description,
@@ -31,15 +31,15 @@ impl Prepared {
             Err(why) => (Program::compile(engine, &component)?, Some(why)),
         };
         let description = describe(engine, &program, identity)?;
-        Ok(Self { component, program, no_snapshot, description })
+        Ok(Self { component, program: Arc::new(program), no_snapshot, description })
     }
 }
 
 /// Asks a throw-away instance what it is, and checks the types of its functions on the way.
 fn describe(engine: &Engine, program: &Program, identity: &Arc<Identity>) -> Result<Description, Rejection> {
     let during = |fault| Rejection::Faulted { during: Step::Describe, fault };
-    let _slot = engine.shared.slots.take();
-    let mut store = engine.store(identity, engine.shared.limits.configure_deadline);
+    let slot = engine.shared.slots.take();
+    let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
     let instance = program.start(&mut store).map_err(during)?;
     let types = |error: wasmtime::Error| Rejection::WrongTypes {
         supported: INTERFACE_VERSION,
@@ -93,7 +93,7 @@ impl Program {
         store: &mut Store<StoreState>,
         instance: &Instance,
     ) -> wasmtime::Result<TypedFunc<(), (wit::Description,)>> {
-        instance.get_typed_func(store, &self.describe)
+        instance.get_typed_func(store, self.describe)
     }
 
     pub(super) fn configure<'a>(
@@ -101,7 +101,7 @@ impl Program {
         store: &mut Store<StoreState>,
         instance: &Instance,
     ) -> wasmtime::Result<Configure<'a>> {
-        instance.get_typed_func(store, &self.configure)
+        instance.get_typed_func(store, self.configure)
     }
 
     pub(super) fn decide<'a>(
@@ -109,6 +109,6 @@ impl Program {
         store: &mut Store<StoreState>,
         instance: &Instance,
     ) -> wasmtime::Result<Decide<'a>> {
-        instance.get_typed_func(store, &self.decide)
+        instance.get_typed_func(store, self.decide)
     }
 }

@@ -34,11 +34,7 @@ pub(super) enum Starting {
     /// The component with its settings in memory.
     Configured(Program),
     /// The component as it is in the file, and what to configure it with.
-    Unconfigured {
-        program: Program,
-        route: RouteRecord,
-        settings: String,
-    },
+    Unconfigured { program: Arc<Program>, route: RouteRecord, settings: String },
 }
 
 /// How a decision gets a configured instance.
@@ -87,8 +83,8 @@ impl Revision {
     /// How the policy failed to give a verdict. The next decision is not affected.
     pub fn decide(&self, failure: &Failure) -> Result<Verdict, Fault> {
         let shared = &self.engine.shared;
-        let _slot = shared.slots.take();
-        let mut store = self.engine.store(&self.identity, shared.limits.deadline);
+        let slot = shared.slots.take();
+        let mut store = self.engine.store(&slot, &self.identity, shared.limits.deadline);
         let (program, instance) = self.configured_instance(&mut store)?;
         let answer = lower(failure, &self.needs, |failure| {
             let decide = program.decide(&mut store, &instance)?;

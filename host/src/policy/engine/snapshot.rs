@@ -84,7 +84,8 @@ impl InstanceState<'_> {
     {
         let missing = || wasmtime::Error::msg(format!("the instrumented component has no `{interface}.{function}`"));
         let interface = self.instance.get_export_index(&mut *self.store, None, interface).ok_or_else(missing)?;
-        let function = self.instance.get_export_index(&mut *self.store, Some(&interface), function).ok_or_else(missing)?;
+        let function =
+            self.instance.get_export_index(&mut *self.store, Some(&interface), function).ok_or_else(missing)?;
         let function = self.instance.get_typed_func::<(), (R,)>(&mut *self.store, &function)?;
         Ok(function.call(&mut *self.store, ())?.0)
     }

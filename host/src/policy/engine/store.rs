@@ -8,6 +8,7 @@ use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
 use super::Engine;
 use super::config::{MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES, pool_memory};
 use super::log_lines::{Identity, LogLines};
+use super::slots::Slot;
 
 /// What a store knows beside the instance.
 pub(super) struct StoreState {
@@ -18,8 +19,9 @@ pub(super) struct StoreState {
 }
 
 impl Engine {
-    /// A store for one instance, which has to end within `deadline`.
-    pub(super) fn store(&self, identity: &Arc<Identity>, deadline: Duration) -> Store<StoreState> {
+    /// A store for one instance, which has to end within `deadline`. The slot is the proof that there is room for it,
+    /// and keeps the clock running.
+    pub(super) fn store(&self, _: &Slot<'_>, identity: &Arc<Identity>, deadline: Duration) -> Store<StoreState> {
         let limits = &self.shared.limits;
         let state = StoreState {
             log: LogLines::new(Arc::clone(identity)),

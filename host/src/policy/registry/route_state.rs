@@ -1,11 +1,14 @@
 //! What the registry knows of one route, and the one place that decides what becomes live.
 
+mod fall_back;
+mod refused;
+
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::RoutePolicy;
 use super::handle::Slot;
-use super::load::{keep, load, read_kept, with_settings};
+use super::load::{keep, load};
 use super::reloader::Tools;
 use crate::event::EventKind;
 use crate::policy::embedded;
@@ -14,6 +17,7 @@ use crate::policy::folder::PolicyFile;
 use crate::policy::last_good::LastGood;
 use crate::policy::status::{LastError, LiveStatus, RoutePolicyStatus, Source};
 use crate::timestamp::Timestamp;
+use refused::{Pair, Refusal, Refused};
 
 /// What is where the route's policy should be.
 #[derive(Debug, Clone)]
@@ -23,13 +27,14 @@ pub(super) enum Found {
     Unusable(String),
 }
 
-/// What a reload compares: the same pair is not loaded again, whether it went live or was rejected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Pair {
+impl Found {
     /// The file's digest, or why there is none.
-    content: String,
-    /// Of the route's configuration; `None` for settings or a policy that it no longer names.
-    generation: Option<u64>,
+    fn identity(&self) -> &str {
+        match self {
+            Self::File(_, file) => &file.digest,
+            Self::Missing(text) | Self::Unusable(text) => text,
+        }
+    }
 }
 
 /// Whether what cannot be used may still be on its way.
@@ -61,21 +66,6 @@ struct Live {
     policy: LastGood,
 }
 
-struct Refused {
-    pair: Pair,
-    error: LastError,
-    since: Instant,
-    /// It is in the log and in the status.
-    declared: bool,
-    /// The cause is not in the pair and may pass.
-    may_pass: bool,
-}
-
-struct Refusal {
-    text: String,
-    may_pass: bool,
-}
-
 impl RouteState {
     pub(super) fn new(slot: Arc<Slot>, configured: RoutePolicy) -> Self {
         let configured = Arc::new(configured);
@@ -103,11 +93,7 @@ impl RouteState {
     /// Makes the pair of `found` and the configured settings live, unless it is already or was rejected before.
     /// Returns whether to look again soon.
     pub(super) async fn look(&mut self, found: &Found, patience: Patience, tools: &Tools) -> bool {
-        let content = match found {
-            Found::File(_, file) => file.digest.clone(),
-            Found::Missing(text) | Found::Unusable(text) => text.clone(),
-        };
-        let pair = Pair { content, generation: Some(self.generation) };
+        let pair = Pair { content: found.identity().to_owned(), generation: Some(self.generation) };
         if let Some(live) = self.live.as_mut().filter(|live| live.pair == pair) {
             if let Found::File(source, _) = found {
                 live.source = *source;
@@ -142,7 +128,7 @@ impl RouteState {
         let (source, file) = match found {
             Found::File(source, file) => (*source, file),
             Found::Missing(text) | Found::Unusable(text) => {
-                return Err(Refusal { text: text.clone(), may_pass: false });
+                return Err(Refusal::of_the_pair(text.clone()));
             }
         };
         let policy = LastGood {
@@ -161,8 +147,7 @@ impl RouteState {
     async fn activate(&mut self, policy: LastGood, source: Source, pair: Pair, tools: &Tools) -> Result<(), Refusal> {
         let started = Instant::now();
         let loaded = load(&tools.engine, &self.configured, &policy).await;
-        let revision = loaded
-            .map_err(|text| Refusal { text: format!("{} ({source}): {text}", policy.policy), may_pass: false })?;
+        let revision = loaded.map_err(|text| Refusal::of_the_pair(format!("{} ({source}): {text}", policy.policy)))?;
         // A swap that could not be undone by a restart is not made: the route has a policy, and the operator time.
         // A route without one is better off judging now than pausing for a full disk.
         self.unkept = match keep(&tools.store, self.route(), &policy).await {
@@ -190,62 +175,6 @@ impl RouteState {
         Ok(())
     }
 
-    /// After something was rejected: what else the route can run on. Where it runs already, that goes on, with new
-    /// settings where only the file was taken away.
-    async fn fall_back(&mut self, found: &Found, tools: &Tools) {
-        let missing = matches!(found, Found::Missing(_));
-        let options = match &self.live {
-            Some(live) if missing && live.pair.generation != Some(self.generation) => {
-                Vec::from_iter(self.reconfigured(&live.policy))
-            }
-            Some(_) => return,
-            None => match read_kept(&tools.store, self.route(), tools.engine.limits().file_size as u64).await {
-                Ok(Some(kept)) => {
-                    let mut options = Vec::from_iter(self.reconfigured(&kept));
-                    // The new settings may be meant for the file that was rejected; without a file they are for this one.
-                    options.insert(if missing { options.len() } else { 0 }, kept);
-                    options.dedup();
-                    options
-                }
-                Ok(None) => Vec::new(),
-                Err(error) => {
-                    tracing::warn!(route = %self.route(), error, "the last good policy cannot be used");
-                    Vec::new()
-                }
-            },
-        };
-        for policy in options {
-            let name = policy.policy.clone();
-            let configured = name == self.policy_name() && policy.settings == self.configured.settings;
-            let generation = configured.then_some(self.generation);
-            let pair = Pair { content: policy.file.digest.clone(), generation };
-            match self.activate(policy, Source::LastGood, pair, tools).await {
-                Ok(()) => {
-                    tracing::warn!(route = %self.route(), policy = name, "the route runs on its last good policy");
-                    return;
-                }
-                Err(refusal) => {
-                    tracing::warn!(route = %self.route(), policy = name, error = refusal.text, "the last good policy was rejected");
-                    if let Some(refused) = &mut self.refused {
-                        refused
-                            .error
-                            .text
-                            .push_str(&format!("; and the last good policy was rejected: {}", refusal.text));
-                    }
-                }
-            }
-        }
-        if self.live.is_none() {
-            tracing::error!(route = %self.route(), "the route has no policy and pauses until one can be loaded");
-        }
-    }
-
-    /// The kept policy with the settings of today, where the route still names it.
-    fn reconfigured(&self, kept: &LastGood) -> Option<LastGood> {
-        let named = self.policy_name() == kept.policy;
-        named.then(|| with_settings(kept, &self.configured.settings))
-    }
-
     /// Tries again to keep what went live without.
     async fn keep_later(&mut self, tools: &Tools) {
         let (Some(live), Some(unkept)) = (&self.live, &mut self.unkept) else { return };
@@ -264,7 +193,7 @@ impl RouteState {
         let refused = self.refused.as_ref().filter(|refused| refused.declared).map(|refused| &refused.error);
         RoutePolicyStatus {
             route: self.route().to_string(),
-            policy: self.policy_name().to_owned(),
+            policy: self.live.as_ref().map_or_else(|| self.policy_name(), |live| &live.policy.policy).to_owned(),
             live: self.live.as_ref().map(|live| LiveStatus {
                 revision: live.revision.maker().revision.clone(),
                 file_digest: live.revision.file_digest().to_owned(),
@@ -273,22 +202,6 @@ impl RouteState {
                 start: live.revision.start(),
             }),
             last_error: refused.or(self.unkept.as_ref()).cloned(),
-        }
-    }
-}
-
-impl Refused {
-    /// A refusal of `pair`, which is the same as the one before where the text is.
-    fn again(before: Option<Self>, pair: Pair, refusal: Refusal) -> Self {
-        match before {
-            Some(before) if before.error.text == refusal.text => before,
-            _ => Self {
-                pair,
-                error: LastError { at: Timestamp::now(), text: refusal.text },
-                since: Instant::now(),
-                declared: false,
-                may_pass: refusal.may_pass,
-            },
         }
     }
 }

@@ -4,4 +4,5 @@ mod changes;
 mod last_good;
 mod settings;
 mod support;
+mod tiny_policy;
 mod trouble;

@@ -30,6 +30,11 @@ impl Pool {
         Slot { pool: self.clone(), _permit: permit }
     }
 
+    /// Ends the idle channels.
+    pub(super) fn clear(&self) {
+        self.idle().clear();
+    }
+
     /// An idle channel that is still open. Those that ended with their connection are forgotten here.
     fn take(&self) -> Option<Channel> {
         let mut idle = self.idle();

@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::io::Write;
+use std::time::Duration;
 
-use super::support::{Place, link, policy, route, swaps_by, until};
+use super::support::{Place, Running, link, policy, route, swaps_by, until};
+use crate::policy::registry::PolicySettings;
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 #[tokio::test]
 async fn a_file_copied_over_the_old_one_goes_live() {
@@ -75,6 +79,23 @@ async fn a_slow_copy_goes_live_once_it_is_whole() {
     running.until_runs("orders", &policy(2)).await;
     until("the end of the error", || running.error("orders").is_none()).await;
     assert_eq!(running.swaps(), 2);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_rename_is_not_waited_out_and_what_may_still_be_on_its_way_is_no_error_yet() {
+    let place = Place::new();
+    place.install("orders", &policy(1));
+    let settings = PolicySettings { debounce: HOUR, ..place.settings() };
+    let running = Running::start(settings, vec![route("orders", Some("orders"))]).await;
+    let scans = running.scans();
+    let new = policy(2);
+    place.install("orders", &new[..new.len() / 2]);
+    running.until_quiet_after(scans).await;
+    assert!(running.runs("orders", &policy(1)));
+    assert_eq!(running.error("orders"), None);
+    place.install("orders", &new);
+    running.until_runs("orders", &policy(2)).await;
     running.stop().await;
 }
 
@@ -172,9 +193,8 @@ async fn a_change_that_no_event_told_of_is_found_by_the_slow_rescan() {
     // The folder holds a link, so that a change behind it makes no event in the folder.
     fs::rename(place.file("orders"), &target).unwrap();
     link("../elsewhere/orders.wasm", &place.file("orders"));
-    let mut settings = place.settings();
-    settings.rescan = std::time::Duration::from_millis(50);
-    let running = super::support::Running::start(settings, vec![route("orders", Some("orders"))]).await;
+    let settings = PolicySettings { rescan: Duration::from_millis(50), ..place.settings() };
+    let running = Running::start(settings, vec![route("orders", Some("orders"))]).await;
     fs::write(&target, policy(2)).unwrap();
     running.until_runs("orders", &policy(2)).await;
     running.stop().await;

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::broadcast;
 
+pub(super) use super::tiny_policy::policy;
 use crate::event::{Event, EventKind};
 use crate::observer::Observer;
-use crate::policy::embedded::STANDARD;
 use crate::policy::engine::{Engine, EngineLimits};
 use crate::policy::folder::PolicyFile;
 use crate::policy::registry::{Policies, PolicySettings, RoutePolicy};
@@ -28,14 +28,6 @@ pub(super) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(60), "waited in vain for {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-}
-
-/// The bytes of a policy; another number makes another file that works just as well.
-pub(super) fn policy(number: u8) -> Vec<u8> {
-    let mut bytes = STANDARD.to_vec();
-    // A custom section: what it is, its length, the length of its name, its name, and one byte.
-    bytes.extend([0, 8, 6, b'n', b'u', b'm', b'b', b'e', b'r', number]);
-    bytes
 }
 
 pub(super) fn digest(bytes: &[u8]) -> String {

@@ -1,0 +1,96 @@
+//! What a configuration would run, for people.
+
+use std::fmt;
+use std::path::Path;
+
+use humantime::format_duration;
+use reprieve_sdk::{Jitter, RetryPolicy};
+
+use crate::config::{BrokerConfig, Config, HandlerConfig, RouteConfig};
+
+/// A few lines for each route.
+pub(super) struct Summary<'c> {
+    pub(super) path: &'c Path,
+    pub(super) config: &'c Config,
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = self.config;
+        writeln!(f, "{} is right: {}", self.path.display(), count(config.routes.len(), "route"))?;
+        for route in &config.routes {
+            writeln!(f, "\n{}", route.name)?;
+            write_route(f, config, route)?;
+        }
+        writeln!(f, "\nhost")?;
+        line(f, "admin", &format!("http://{}", config.host.admin))?;
+        line(f, "state", &config.host.state.display())?;
+        match &config.policies.folder {
+            Some(folder) => line(f, "policies", &format!("{}, watched", folder.display())),
+            None => line(f, "policies", &"no folder: only the embedded standard policy"),
+        }
+    }
+}
+
+fn write_route(f: &mut fmt::Formatter<'_>, config: &Config, route: &RouteConfig) -> fmt::Result {
+    let broker = config.brokers.get(&route.broker).map_or_else(String::new, describe_broker);
+    line(f, "source", &format!("{} of {} ({broker}), {} at a time", route.source, route.broker, route.concurrency))?;
+    line(f, "handler", &describe_handler(&route.handler))?;
+    match (&route.policy, &config.policies.folder) {
+        (Some(policy), Some(folder)) => line(f, "policy", &folder.join(format!("{policy}.wasm")).display())?,
+        _ => line(f, "policy", &"standard (embedded)")?,
+    }
+    line(f, "retry", &describe_retry(&route.retry))?;
+    let tiers: Vec<&str> = route.tiers.iter().map(|tier| tier.name.as_str()).collect();
+    line(f, "tiers", &if tiers.is_empty() { "none".to_owned() } else { tiers.join(", ") })?;
+    if route.dead_letters.is_empty() {
+        line(f, "dead letters", &"none")?;
+    }
+    for (index, (label, topic)) in route.dead_letters.iter().enumerate() {
+        line(f, if index == 0 { "dead letters" } else { "" }, &format!("{label} -> {topic}"))?;
+    }
+    Ok(())
+}
+
+fn line(f: &mut fmt::Formatter<'_>, name: &str, value: &dyn fmt::Display) -> fmt::Result {
+    writeln!(f, "  {name:<14}{value}")
+}
+
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn describe_broker(broker: &BrokerConfig) -> String {
+    match broker {
+        BrokerConfig::Memory(_) => "in memory".to_owned(),
+        BrokerConfig::RabbitMq(rabbitmq) => format!("RabbitMQ at {}", rabbitmq.url),
+    }
+}
+
+fn describe_handler(handler: &HandlerConfig) -> String {
+    match handler {
+        HandlerConfig::Http(http) => format!("POST {}, within {}", http.url, format_duration(http.timeout)),
+        HandlerConfig::Command(command) => {
+            format!("run {}, within {}", command.program.join(" "), format_duration(command.timeout))
+        }
+        HandlerConfig::Judge(_) => "none: each message is a failure already".to_owned(),
+    }
+}
+
+fn describe_retry(retry: &RetryPolicy) -> String {
+    if retry.max_attempts <= 1 {
+        return "no: one attempt".to_owned();
+    }
+    let jitter = match retry.jitter {
+        Jitter::None => "",
+        Jitter::Equal => ", each up to half as long again",
+        Jitter::Full => ", each up to twice as long",
+    };
+    format!(
+        "{} attempts, the first delay {}, each further one times {}, at most {}{jitter}",
+        retry.max_attempts,
+        format_duration(retry.initial_delay),
+        retry.factor,
+        format_duration(retry.max_delay),
+    )
+}

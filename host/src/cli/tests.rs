@@ -1,0 +1,37 @@
+//! The help texts, as people see them.
+
+use clap::{Args, CommandFactory as _};
+
+use super::*;
+
+/// The long help of a subcommand, at a width that does not depend on the terminal.
+fn help<A: Args>(name: &'static str) -> String {
+    let command = A::augment_args(clap::Command::new(name)).term_width(100);
+    clap::Command::new("reprieve")
+        .subcommand(command)
+        .try_get_matches_from(["reprieve", name, "--help"])
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn each_command_explains_itself_with_examples() {
+    insta::assert_snapshot!("help", Arguments::command().term_width(100).render_long_help());
+    insta::assert_snapshot!("help_check", help::<check::CheckArguments>("check"));
+    insta::assert_snapshot!("help_run", help::<run::RunArguments>("run"));
+    insta::assert_snapshot!("help_demo", help::<demo::DemoArguments>("demo"));
+    insta::assert_snapshot!("help_send", help::<send::SendArguments>("send"));
+}
+
+#[test]
+fn the_arguments_are_consistent() {
+    Arguments::command().debug_assert();
+    for command in [
+        check::CheckArguments::augment_args(clap::Command::new("check")),
+        run::RunArguments::augment_args(clap::Command::new("run")),
+        demo::DemoArguments::augment_args(clap::Command::new("demo")),
+        send::SendArguments::augment_args(clap::Command::new("send")),
+    ] {
+        command.debug_assert();
+    }
+}

@@ -1,0 +1,140 @@
+use std::time::Duration;
+
+use reprieve_sdk::{Jitter, RetryPolicy};
+use serde_json::json;
+
+use super::*;
+use crate::topic::{Tier, Topic};
+
+const SMALLEST: &str = r#"
+[brokers.local]
+kind = "memory"
+
+[[routes]]
+name = "orders"
+broker = "local"
+source = "orders"
+handler = { kind = "http", url = "http://127.0.0.1:9000" }
+dead_letters = { default = "orders.dlq" }
+"#;
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[test]
+fn whatever_is_left_out_has_its_default() {
+    let config = parse(SMALLEST).unwrap();
+    assert_eq!(
+        config.host,
+        HostConfig {
+            admin: ([127, 0, 0, 1], 7878).into(),
+            state: "etc/state".into(),
+            tiers: vec![tier("30s", 30), tier("5m", 300), tier("30m", 1800)],
+            shutdown_timeout: seconds(30),
+        }
+    );
+    assert_eq!(
+        config.policies,
+        PoliciesConfig {
+            folder: None,
+            deadline: Duration::from_millis(10),
+            memory: 16 << 20,
+            file_size: 16 << 20,
+            rescan: seconds(30),
+            threads: None,
+        }
+    );
+    assert_eq!(config.brokers["local"], BrokerConfig::Memory(MemoryConfig { capacity: 10_000 }));
+    let [route] = &config.routes[..] else { panic!("one route") };
+    assert_eq!(route.concurrency, 16);
+    assert_eq!(route.policy, None);
+    assert_eq!(route.tiers, config.host.tiers);
+    assert_eq!(route.retry, RetryPolicy::default());
+    assert_eq!(route.settings, json!({}));
+    assert_eq!(route.header_prefix, "reprieve-");
+    assert_eq!(route.requeue, RequeueConfig { cooldown: seconds(1), max_cooldown: seconds(60) });
+    assert!(!route.allow_drop_on_fault);
+    assert_eq!(route.max_retry_delay, None);
+    let HandlerConfig::Http(http) = &route.handler else { panic!("an HTTP handler") };
+    assert_eq!((http.timeout, &http.error_kind_header, http.headers.len()), (seconds(30), &None, 0));
+    assert_eq!(config.warnings, []);
+}
+
+#[test]
+fn whatever_is_written_is_meant() {
+    let config = parse(GOOD).unwrap();
+    let BrokerConfig::RabbitMq(rabbitmq) = &config.brokers["main"] else { panic!("RabbitMQ") };
+    assert_eq!(rabbitmq.url.expose().as_str(), "amqp://orders:hunter2@127.0.0.1:5672/%2f");
+    assert!(!rabbitmq.declare);
+    assert_eq!((config.policies.file_size, config.policies.rescan), (4 << 20, seconds(60)));
+    let [orders, mails, rejected] = &config.routes[..] else { panic!("three routes") };
+    assert_eq!(orders.concurrency, 8);
+    assert_eq!(orders.policy.as_deref(), Some("by-error-kind"));
+    assert_eq!(orders.dead_letters["default"], Topic::from("orders.dlq"));
+    assert_eq!(
+        orders.dead_letters["invalid"],
+        Topic::Exchange { exchange: "parked".into(), routing_key: "orders".into() }
+    );
+    assert_eq!(orders.tiers, [tier("30s", 30), tier("30m", 1800)], "shortest first");
+    assert_eq!(orders.header_prefix, "smsg-");
+    assert_eq!(orders.requeue, RequeueConfig { cooldown: seconds(2), max_cooldown: seconds(10) });
+    assert!(orders.allow_drop_on_fault);
+    assert_eq!(orders.max_retry_delay, Some(seconds(20)));
+    assert_eq!(
+        orders.settings,
+        json!({ "give_up_after": "24h", "rules": [{ "kind": "timeout", "weight": 1.5, "since": "2026-01-31" }] })
+    );
+    let HandlerConfig::Http(http) = &orders.handler else { panic!("an HTTP handler") };
+    assert_eq!(http.headers["authorization"].expose(), "Bearer 5e");
+    let HandlerConfig::Judge(judge) = &rejected.handler else { panic!("no handler") };
+    assert_eq!((judge.error_header.as_deref(), judge.origin.as_deref()), (Some("error"), Some("bills")));
+    let HandlerConfig::Command(command) = &mails.handler else { panic!("a command") };
+    assert_eq!(command.program[1], "--fast");
+    assert_eq!(command.env["TOKEN"].expose(), "s3cret");
+}
+
+#[test]
+fn a_route_wins_over_the_defaults_key_by_key() {
+    let config = parse(GOOD).unwrap();
+    assert_eq!(
+        config.routes[0].retry,
+        RetryPolicy {
+            max_attempts: 5,
+            initial_delay: seconds(1),
+            max_delay: seconds(10),
+            factor: 3.0,
+            jitter: Jitter::Full
+        }
+    );
+    assert_eq!(config.routes[1].retry, RetryPolicy { max_attempts: 3, jitter: Jitter::Full, ..RetryPolicy::default() });
+}
+
+#[test]
+fn relative_paths_are_of_the_files_folder() {
+    let config = parse(GOOD).unwrap();
+    assert_eq!(config.host.state, Path::new("etc/state"));
+    assert_eq!(config.policies.folder.as_deref(), Some(Path::new("etc/policies")));
+    let HandlerConfig::Command(command) = &config.routes[1].handler else { panic!("a command") };
+    assert_eq!(command.directory, Path::new("etc"));
+    assert!(Path::new(&command.program[0]).is_absolute() && command.program[0].ends_with("/etc/send"), "{command:?}");
+
+    let here = Config::parse(GOOD.replace("\"state\"", "\"/var/state\""), "reprieve.toml").unwrap();
+    assert_eq!(here.host.state, Path::new("/var/state"));
+    let HandlerConfig::Command(command) = &here.routes[1].handler else { panic!("a command") };
+    assert_eq!(command.directory, Path::new("."), "a folder that a process can start in");
+}
+
+#[test]
+fn secrets_are_not_in_the_debug_form() {
+    let config = parse(GOOD).unwrap();
+    // The text itself is kept for later messages, so the whole value must be safe to log.
+    let shown = format!("{config:?}");
+    for secret in ["hunter2", "5e\"", "s3cret"] {
+        assert!(!shown.contains(secret), "{secret} in {shown}");
+    }
+}
+
+fn tier(name: &str, delay: u64) -> Tier {
+    Tier { name: name.to_owned(), delay: seconds(delay) }
+}

@@ -1,0 +1,76 @@
+//! Judges by the kind of error, as an example to copy: what will never work is parked at once, what may
+//! pass is tried again, what asks for time gets it, and the standard policy judges the rest.
+
+mod settings;
+
+use reprieve_sdk::standard::Standard;
+use reprieve_sdk::{Failure, Needs, Policy, Problem, Route, Verdict};
+use settings::Settings;
+
+struct ByErrorKind {
+    settings: Settings,
+    standard: Standard,
+    has_invalid_topic: bool,
+}
+
+impl Policy for ByErrorKind {
+    type Settings = Settings;
+
+    fn configure(settings: Settings, route: &Route) -> Result<Self, Vec<Problem>> {
+        Ok(Self {
+            standard: Standard::configure(settings.for_standard(), route)?,
+            has_invalid_topic: route.has_dead_letter("invalid"),
+            settings,
+        })
+    }
+
+    fn decide(&self, failure: &Failure) -> Verdict {
+        let kind = failure.error.kind.as_str();
+        if self.settings.invalid.iter().any(|pattern| pattern.matches(kind)) {
+            return self.park_invalid();
+        }
+        let timed_out = failure.error.timed_out || kind.starts_with("timeout");
+        let rate_limited = failure.error.status == Some(429) || kind.starts_with("rate-limit");
+        if !timed_out && !rate_limited {
+            return self.standard.decide(failure);
+        }
+
+        if failure.attempt >= self.settings.max_attempts {
+            return self.standard.give_up(format!("{} attempts were too few", failure.attempt));
+        }
+        if self.settings.give_up_after.is_some_and(|limit| failure.age >= limit) {
+            return self.standard.give_up("the message is too old for another attempt");
+        }
+        if rate_limited {
+            let asked = failure.error.retry_after.unwrap_or(self.settings.delay);
+            return Verdict::delay(asked).because("the other side limits the rate");
+        }
+        if failure.attempt <= self.settings.timeout_retries {
+            return Verdict::retry(self.settings.timeout_wait).because("a time-out often passes at once");
+        }
+        Verdict::delay(self.settings.delay).because("the time-outs go on")
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::nothing()
+    }
+
+    fn settings_schema() -> Option<&'static str> {
+        Some(include_str!("settings.schema.json"))
+    }
+}
+
+impl ByErrorKind {
+    fn park_invalid(&self) -> Verdict {
+        let reason = "no retry makes the message valid";
+        match self.has_invalid_topic {
+            true => Verdict::dead_letter_to("invalid").because(reason),
+            false => self.standard.give_up(reason),
+        }
+    }
+}
+
+reprieve_sdk::policy!(ByErrorKind);
+
+#[cfg(test)]
+mod tests;

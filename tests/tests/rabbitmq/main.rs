@@ -1,0 +1,41 @@
+//! The RabbitMQ driver against a real broker.
+
+mod connection;
+mod consuming;
+mod preparing;
+mod publishing;
+mod tiers;
+
+use std::time::Duration;
+
+use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
+use reprieve::broker::{Consumer, Delivery, Plan, Target};
+use reprieve_tests::rabbitmq::url;
+
+/// A driver with the default settings on the tests' broker.
+fn driver() -> RabbitMq {
+    RabbitMq::new(&settings()).expect("usable settings")
+}
+
+fn settings() -> RabbitMqSettings {
+    RabbitMqSettings::new("main", url())
+}
+
+/// The plan of a route that only consumes.
+fn plan(source: &str) -> Plan {
+    Plan { route: "orders".to_owned(), source: source.to_owned(), tiers: Vec::new(), topics: Vec::new() }
+}
+
+fn queue(name: &str) -> Target {
+    Target::Topic(name.into())
+}
+
+/// The next delivery, within ten seconds.
+async fn next(consumer: &mut dyn Consumer) -> Delivery {
+    within(consumer.next()).await.expect("a delivery")
+}
+
+/// What `future` comes to, within ten seconds.
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), future).await.expect("an end within ten seconds")
+}
