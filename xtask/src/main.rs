@@ -1,6 +1,7 @@
 //! The workspace's chores: `cargo xtask --help`. One file for each.
 
 mod policies;
+mod rabbitmq;
 mod test_policies;
 mod wasm;
 mod workspace;
@@ -22,11 +23,14 @@ enum Chore {
     Policies(policies::Args),
     /// Build the policies that tests use, into target/test-policies
     TestPolicies,
+    /// Find a RabbitMQ on this machine, or install and start one, and print its URL
+    Rabbitmq,
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().chore {
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
+        Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
     }
