@@ -104,9 +104,9 @@ impl HttpHandler {
             error if error.is_timeout() => ("timeout", true),
             _ => ("http-protocol", false),
         };
-        // reqwest's own text repeats the URL with whatever is secret in it.
-        let causes = format!("{:#}", anyhow::Error::new(error.without_url()));
-        let text = excerpt::first_line(&format!("POST {}: {causes}", self.shown)).unwrap_or_default();
+        // The layers above the cause say "error sending request", with the URL and whatever is secret in it.
+        let error = anyhow::Error::new(error.without_url());
+        let text = excerpt::first_line(&format!("POST {}: {}", self.shown, error.root_cause())).unwrap_or_default();
         HandlerError { timed_out, ..HandlerError::new(kind, text) }
     }
 }
