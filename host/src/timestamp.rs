@@ -45,6 +45,11 @@ impl std::fmt::Display for Timestamp {
     }
 }
 
+/// For `serde(serialize_with)`: the time as people read it, instead of its milliseconds.
+pub(crate) fn as_text<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(time)
+}
+
 /// A duration in whole milliseconds, saturating.
 #[must_use]
 pub fn millis(duration: Duration) -> u64 {

@@ -10,6 +10,8 @@ use bytes::Bytes;
 use bytesize::ByteSize;
 use sha2::{Digest, Sha256};
 
+use super::rejection::TOO_LARGE_CURE;
+
 /// The names in a policies folder, without `.wasm`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Listing {
@@ -42,8 +44,13 @@ pub(super) enum ReadError {
     #[error("{0}")]
     Missing(String),
     /// Something has this name and cannot be a policy.
-    #[error("{0}")]
-    Unusable(String),
+    #[error("{what}; {cure}")]
+    Unusable {
+        /// Which file, and what is wrong with it.
+        what: String,
+        /// What to do about it.
+        cure: &'static str,
+    },
 }
 
 /// What lies in `folder`. Temporary and hidden files are passed over, and so is what has no `.wasm` at its end.
@@ -86,7 +93,10 @@ pub(super) fn is_policy_name(name: &str) -> bool {
 pub(super) fn read(path: &Path, limit: u64) -> Result<PolicyFile, ReadError> {
     let cannot = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => ReadError::Missing(format!("{} does not exist", path.display())),
-        _ => ReadError::Unusable(format!("cannot read {}: {error}; check its permissions", path.display())),
+        _ => {
+            let what = format!("cannot read {}: {error}", path.display());
+            ReadError::Unusable { what, cure: "check its permissions" }
+        }
     };
     // Asked before opening, since opening a FIFO waits for a writer; and again of what was opened.
     check(path, &fs::metadata(path).map_err(cannot)?, limit)?;
@@ -102,18 +112,16 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<PolicyFile, ReadError> {
 
 fn check(path: &Path, metadata: &fs::Metadata, limit: u64) -> Result<(), ReadError> {
     if !metadata.is_file() {
-        let text = format!("{} is not a regular file; a policy is a file, or a link to one", path.display());
-        return Err(ReadError::Unusable(text));
+        let what = format!("{} is not a regular file", path.display());
+        return Err(ReadError::Unusable { what, cure: "a policy is a file, or a link to one" });
     }
     if metadata.len() > limit { Err(too_large(path, limit)) } else { Ok(()) }
 }
 
 fn too_large(path: &Path, limit: u64) -> ReadError {
-    ReadError::Unusable(format!(
-        "{} is larger than {}, the most that a policy may have; build it in release mode and strip it",
-        path.display(),
-        ByteSize(limit).display().iec()
-    ))
+    let limit = ByteSize(limit).display().iec();
+    let what = format!("{} is larger than {limit}, the most that a policy may have", path.display());
+    ReadError::Unusable { what, cure: TOO_LARGE_CURE }
 }
 
 #[cfg(test)]

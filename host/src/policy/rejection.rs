@@ -6,11 +6,13 @@ use serde::Serialize;
 
 use crate::verdict::Fault;
 
-/// Why a policy was not loaded. The revision that was live before stays so.
-#[derive(Debug, thiserror::Error)]
+/// What to do about a file with more bytes than the host reads.
+pub(super) const TOO_LARGE_CURE: &str = "build it for release, stripped, or raise `file_size` under [policies]";
+
+/// Why a policy was not loaded. The revision that was live before stays so. Displayed as what is wrong and its cure.
+#[derive(Debug)]
 pub enum Rejection {
     /// The file is larger than the host reads.
-    #[error("the file has {size} bytes, more than the {limit} that a policy may have: build it for release, stripped")]
     TooLarge {
         /// Bytes in the file.
         size: usize,
@@ -18,40 +20,28 @@ pub enum Rejection {
         limit: usize,
     },
     /// The file is empty.
-    #[error("the file is empty: copy the policy again, under a temporary name, and rename it into place")]
     Empty,
     /// The file is something else than WebAssembly.
-    #[error("the file is not WebAssembly: it begins with {start:?}; give the `.wasm` file that the build made")]
     NotWasm {
         /// Its first bytes, as text.
         start: String,
     },
     /// The file ends in the middle of something.
-    #[error(
-        "the file is cut short after {size} bytes: copy it again, under a temporary name, and rename it into place"
-    )]
     Truncated {
         /// Bytes in the file.
         size: usize,
     },
     /// The file is WebAssembly that is broken, or that uses what this host does not run.
-    #[error("the file is not WebAssembly that this host runs: {cause}; build it for wasm32-unknown-unknown")]
     Invalid {
         /// What is wrong, and where in the file.
         cause: String,
     },
     /// A module or component that exports no policy.
-    #[error(
-        "the file is WebAssembly but not a policy: {missing}; build it with the reprieve-sdk crate and its `policy!` line"
-    )]
     NotAPolicy {
         /// What was looked for.
         missing: &'static str,
     },
     /// A policy for another version of the interface.
-    #[error(
-        "the policy is built for reprieve:policy@{found}, this host takes {supported}: build it with an SDK of that version, or update the host"
-    )]
     WrongWorld {
         /// The version that it is built for.
         found: String,
@@ -59,9 +49,6 @@ pub enum Rejection {
         supported: &'static str,
     },
     /// The policy names the interface but its functions have other types.
-    #[error(
-        "the policy's functions are not those of reprieve:policy@{supported}: {cause}; build it with an unchanged SDK"
-    )]
     WrongTypes {
         /// The version that it claims.
         supported: &'static str,
@@ -69,24 +56,18 @@ pub enum Rejection {
         cause: String,
     },
     /// The policy needs what no policy is given.
-    #[error("the policy imports {}: {}", Listed(.imports, ", "), import_advice(.imports))]
     Imports {
         /// The names of what it imports.
         imports: Vec<String>,
     },
     /// The policy could not be compiled or instantiated within the host's limits.
-    #[error(
-        "the policy cannot be compiled: {cause}; build it with the reprieve-sdk crate, small enough for the limits under `[policies]`"
-    )]
     Compile {
         /// What the compiler said.
         cause: String,
     },
     /// The policy refused its settings.
-    #[error("the policy refuses its settings: {}; correct the route's `settings`", Listed(.0, "; "))]
     Settings(Vec<Problem>),
     /// The policy faulted before it could judge anything.
-    #[error("the policy failed when {during}: {fault}; correct the policy or its settings")]
     Faulted {
         /// What it was asked.
         during: Step,
@@ -94,6 +75,65 @@ pub enum Rejection {
         fault: Fault,
     },
 }
+
+impl Rejection {
+    /// What is wrong.
+    #[must_use]
+    pub fn what(&self) -> String {
+        match self {
+            Self::TooLarge { size, limit } => {
+                format!("the file has {size} bytes, more than the {limit} that a policy may have")
+            }
+            Self::Empty => "the file is empty".into(),
+            Self::NotWasm { start } => format!("the file is not WebAssembly: it begins with {start:?}"),
+            Self::Truncated { size } => format!("the file is cut short after {size} bytes"),
+            Self::Invalid { cause } => format!("the file is not WebAssembly that this host runs: {cause}"),
+            Self::NotAPolicy { missing } => format!("the file is WebAssembly but not a policy: {missing}"),
+            Self::WrongWorld { found, supported } => {
+                format!("the policy is built for reprieve:policy@{found}, and this host takes {supported}")
+            }
+            Self::WrongTypes { supported, cause } => {
+                format!("the policy's functions are not those of reprieve:policy@{supported}: {cause}")
+            }
+            Self::Imports { imports } => format!("the policy imports {}", Listed(imports, ", ")),
+            Self::Compile { cause } => format!("the policy cannot be compiled: {cause}"),
+            Self::Settings(problems) => format!("the policy refuses its settings: {}", Listed(problems, "; ")),
+            Self::Faulted { during, fault } => format!("the policy failed when {during}: {fault}"),
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn cure(&self) -> &'static str {
+        match self {
+            Self::TooLarge { .. } => TOO_LARGE_CURE,
+            Self::Empty | Self::Truncated { .. } => {
+                "copy the policy again, under a temporary name, and rename it into place"
+            }
+            Self::NotWasm { .. } => "give the `.wasm` file that the build made",
+            Self::Invalid { .. } => "build it for wasm32-unknown-unknown",
+            Self::NotAPolicy { .. } => "build it with the reprieve-sdk crate and its `policy!` line",
+            Self::WrongWorld { .. } => {
+                "build it with an SDK for this host's version of the interface, or update the host"
+            }
+            Self::WrongTypes { .. } => "build it with an unchanged SDK",
+            Self::Imports { imports } => import_advice(imports),
+            Self::Compile { .. } => {
+                "build it with the reprieve-sdk crate, small enough for the limits under [policies]"
+            }
+            Self::Settings(_) => "correct the route's `settings`",
+            Self::Faulted { .. } => "correct the policy or its settings",
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.what(), self.cure())
+    }
+}
+
+impl std::error::Error for Rejection {}
 
 /// What a policy was asked when it faulted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,8 +188,8 @@ impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
 
 fn import_advice(imports: &[String]) -> &'static str {
     if imports.iter().any(|name| name.starts_with("wasi")) {
-        "it was built for a WASI target or with another language's runtime, and a policy is given no WASI; build it for wasm32-unknown-unknown"
+        "build it for wasm32-unknown-unknown: a policy is given no WASI, which other targets and languages import"
     } else {
-        "a policy is given nothing but reprieve:policy/log; remove the dependency that asks for more (in Rust often a crate that takes wasm32 for a browser)"
+        "remove the dependency that asks for more than reprieve:policy/log (in Rust often a crate that takes wasm32 for a browser)"
     }
 }

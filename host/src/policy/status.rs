@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::engine::{Description, Start};
-use crate::timestamp::Timestamp;
+use crate::timestamp::{Timestamp, as_text};
 
 /// All routes' policies and the folder that they come from.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -56,6 +56,7 @@ pub struct LiveStatus {
     /// SHA-256 of the policy's bytes.
     pub file_digest: String,
     /// When it went live.
+    #[serde(serialize_with = "as_text")]
     pub live_since: Timestamp,
     /// Where its bytes came from.
     pub source: Source,
@@ -75,20 +76,11 @@ pub enum Source {
     LastGood,
 }
 
-impl std::fmt::Display for Source {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Folder => "in the policies folder",
-            Self::Embedded => "embedded",
-            Self::LastGood => "last good",
-        })
-    }
-}
-
 /// Something that stands in the way of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LastError {
     /// When it was first seen.
+    #[serde(serialize_with = "as_text")]
     pub at: Timestamp,
     /// What, where and the cure.
     pub text: String,

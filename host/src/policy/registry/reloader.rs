@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -39,9 +39,22 @@ pub(super) struct Reconfigure {
 /// What every reload needs.
 pub(super) struct Tools {
     pub(super) engine: Engine,
+    folder: Option<PathBuf>,
     pub(super) store: LastGoodStore,
     pub(super) observer: Observer,
     pub(super) debounce: Duration,
+}
+
+impl Tools {
+    /// How messages call a policy from this source.
+    pub(super) fn title(&self, policy: &str, source: Source) -> String {
+        match (source, &self.folder) {
+            (Source::Folder, Some(folder)) => folder.join(format!("{policy}.wasm")).display().to_string(),
+            (Source::Folder, None) => format!("{policy}.wasm"),
+            (Source::Embedded, _) => format!("the embedded policy {policy}"),
+            (Source::LastGood, _) => format!("the last good copy of {policy}.wasm"),
+        }
+    }
 }
 
 pub(super) struct Reloader {
@@ -78,7 +91,13 @@ impl Reloader {
         let (hints, hinted) = hints();
         let store = LastGoodStore::new(settings.state.as_deref());
         Self {
-            tools: Tools { engine, store, observer, debounce: settings.debounce.min(LONGEST_INTERVAL) },
+            tools: Tools {
+                engine,
+                folder: settings.folder.clone(),
+                store,
+                observer,
+                debounce: settings.debounce.min(LONGEST_INTERVAL),
+            },
             rescan: settings.rescan.clamp(SHORTEST_RESCAN, LONGEST_INTERVAL),
             folder: settings.folder.map(|path| WatchedFolder {
                 watch: Arc::new(Mutex::new(FolderWatch::new(&path, &hints))),
@@ -211,7 +230,8 @@ impl Reloader {
         match off_path(move || folder::read(&path, limit)).await {
             Ok(Ok(file)) => Found::File(Source::Folder, file),
             Ok(Err(ReadError::Missing(text))) => Found::Missing(text),
-            Ok(Err(ReadError::Unusable(text))) | Err(text) => Found::Unusable(text),
+            Ok(Err(error @ ReadError::Unusable { .. })) => Found::Unusable(error.to_string()),
+            Err(text) => Found::Unusable(text),
         }
     }
 

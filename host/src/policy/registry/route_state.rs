@@ -147,7 +147,8 @@ impl RouteState {
     async fn activate(&mut self, policy: LastGood, source: Source, pair: Pair, tools: &Tools) -> Result<(), Refusal> {
         let started = Instant::now();
         let loaded = load(&tools.engine, &self.configured, &policy).await;
-        let revision = loaded.map_err(|text| Refusal::of_the_pair(format!("{} ({source}): {text}", policy.policy)))?;
+        let title = || tools.title(&policy.policy, source);
+        let revision = loaded.map_err(|text| Refusal::of_the_pair(format!("{}: {text}", title())))?;
         // A swap that could not be undone by a restart is not made: the route has a policy, and the operator time.
         // A route without one is better off judging now than pausing for a full disk.
         self.unkept = match keep(&tools.store, self.route(), &policy).await {

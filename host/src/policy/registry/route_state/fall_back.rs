@@ -32,7 +32,7 @@ impl RouteState {
                 Err(refusal) => {
                     tracing::warn!(route = %self.route(), policy = name, error = refusal.text, "the last good policy was rejected");
                     if let Some(refused) = &mut self.refused {
-                        let more = format!("; and the last good policy was rejected: {}", refusal.text);
+                        let more = format!("; and {}", refusal.text);
                         refused.error.text.push_str(&more);
                     }
                 }

@@ -84,7 +84,7 @@ async fn settings_can_change_while_the_file_is_deleted() {
     assert_ne!(before.revision, after.revision);
     running.policies.reconfigure(vec![with_settings(changed, bad_settings())]).await;
     assert_eq!(running.route("orders").live.unwrap().revision, after.revision);
-    assert!(running.error("orders").unwrap().contains("last good policy was rejected"));
+    assert!(running.error("orders").unwrap().contains("; and the last good copy of "));
     running.stop().await;
 }
 
