@@ -38,8 +38,11 @@ pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revisio
         identity,
         engine: engine.clone(),
     };
+    let made_up = Arc::new(Identity::made_up(candidate.name, &candidate.route.name));
     for (case, failure) in smoke::failures() {
-        revision.decide(&failure).map_err(|fault| Rejection::Faulted { during: Step::Smoke(case), fault })?;
+        revision
+            .decide_as(&made_up, &failure)
+            .map_err(|fault| Rejection::Faulted { during: Step::Smoke(case), fault })?;
     }
     Ok(revision)
 }

@@ -19,6 +19,8 @@ const LINES_PER_SECOND: u32 = 100;
 pub(super) struct Identity {
     policy: String,
     route: String,
+    /// The lines are about failures that the host made up: in the log they would be false alarms.
+    made_up: bool,
     window: Mutex<Window>,
 }
 
@@ -32,7 +34,12 @@ struct Window {
 impl Identity {
     pub(super) fn new(policy: &str, route: &str) -> Self {
         let window = Window { began: Instant::now(), lines: 0, withheld: 0 };
-        Self { policy: policy.to_owned(), route: route.to_owned(), window: Mutex::new(window) }
+        Self { policy: policy.to_owned(), route: route.to_owned(), made_up: false, window: Mutex::new(window) }
+    }
+
+    /// The same policy while it judges failures that the host made up: its lines are for debugging only.
+    pub(super) fn made_up(policy: &str, route: &str) -> Self {
+        Self { made_up: true, ..Self::new(policy, route) }
     }
 
     /// Whether there is room for a line; if so, how many were withheld since the last.
@@ -87,11 +94,14 @@ impl LogLines {
     }
 
     fn emit(&self, level: Level, line: &str, withheld: u64) {
-        let Identity { policy, route, .. } = &*self.identity;
+        let Identity { policy, route, made_up, .. } = &*self.identity;
         if withheld > 0 {
             tracing::warn!(target: "reprieve::policy", policy, route, "{withheld} lines of this policy were withheld: it writes too many");
         }
         match level {
+            _ if *made_up => {
+                tracing::debug!(target: "reprieve::policy", policy, route, "of a made-up failure: {line}");
+            }
             Level::Debug => tracing::debug!(target: "reprieve::policy", policy, route, "{line}"),
             Level::Info => tracing::info!(target: "reprieve::policy", policy, route, "{line}"),
             Level::Warn => tracing::warn!(target: "reprieve::policy", policy, route, "{line}"),

@@ -82,9 +82,14 @@ impl Revision {
     /// # Errors
     /// How the policy failed to give a verdict. The next decision is not affected.
     pub fn decide(&self, failure: &Failure) -> Result<Verdict, Fault> {
+        self.decide_as(&self.identity, failure)
+    }
+
+    /// The same, its log lines under another identity.
+    pub(super) fn decide_as(&self, identity: &Arc<Identity>, failure: &Failure) -> Result<Verdict, Fault> {
         let shared = &self.engine.shared;
         let slot = shared.slots.take();
-        let mut store = self.engine.store(&slot, &self.identity, shared.limits.deadline);
+        let mut store = self.engine.store(&slot, identity, shared.limits.deadline);
         let (program, instance) = self.configured_instance(&mut store)?;
         let answer = lower(failure, &self.needs, |failure| {
             let decide = program.decide(&mut store, &instance)?;
