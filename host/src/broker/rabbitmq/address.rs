@@ -12,6 +12,10 @@ use crate::broker::BrokerError;
 /// The protocol header of AMQP 0-9-1, which a client sends first.
 const PROTOCOL_HEADER: &[u8; 8] = b"AMQP\0\0\x09\x01";
 
+/// AMQP's codes for a login that is wrong, and for a virtual host that is not there or not for this user.
+const ACCESS_REFUSED: u16 = 403;
+const NOT_ALLOWED: u16 = 530;
+
 /// A parsed `url` of a configured broker.
 #[derive(Clone)]
 pub(super) struct Address {
@@ -63,6 +67,19 @@ impl Address {
         }
     }
 
+    /// The error for a broker that answered and does not let this client in. `code` is AMQP's.
+    pub(super) fn turned_away(&self, code: u16, reason: &str) -> BrokerError {
+        let cure = match code {
+            ACCESS_REFUSED => "correct the user and password in",
+            NOT_ALLOWED => "create the virtual host and give the user rights there, or correct",
+            _ => "see the broker's own log, or correct",
+        };
+        BrokerError::Unreachable {
+            broker: self.to_string(),
+            reason: format!("{}; {cure} `url` of [brokers.{}]", reason.trim_end_matches('.'), self.name),
+        }
+    }
+
     /// The error for a broker that cannot be talked to.
     pub(super) fn unreachable(&self, reason: impl fmt::Display) -> BrokerError {
         BrokerError::Unreachable {
@@ -93,6 +110,16 @@ mod tests {
         let address = Address::parse("main", "amqp://alice:s3cret@mq.example:5673/orders").unwrap();
         assert_eq!(address.to_string(), "broker 'main' at mq.example:5673, virtual host 'orders'");
         assert!(!address.unreachable("refused").to_string().contains("s3cret"));
+    }
+
+    #[test]
+    fn the_cure_is_that_of_what_is_wrong() {
+        let address = Address::parse("main", "amqp://alice:s3cret@mq.example:5673/orders").unwrap();
+        for (code, cure) in [(403, "user and password"), (530, "virtual host and"), (541, "broker's own log")] {
+            let text = address.turned_away(code, "NO - see there.").to_string();
+            assert!(text.contains(": NO - see there; ") && text.contains(cure), "{text}");
+            assert!(text.ends_with("`url` of [brokers.main]") && !text.contains("s3cret"), "{text}");
+        }
     }
 
     #[test]

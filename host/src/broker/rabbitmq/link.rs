@@ -8,7 +8,7 @@ use futures_util::future::{BoxFuture, FutureExt, Shared};
 use lapin::{Connection, ConnectionProperties};
 
 use super::address::Address;
-use super::reason::reason;
+use super::reason::{reason, reply_code};
 use super::session::Session;
 use crate::broker::BrokerError;
 
@@ -94,7 +94,10 @@ async fn connect(address: Arc<Address>, name: String, silent: Arc<AtomicBool>) -
             silent.store(false, Ordering::Relaxed);
             Ok(Session::start(connection))
         }
-        Ok(Err(error)) => Err(address.unreachable(reason(&error))),
+        Ok(Err(error)) => Err(match reply_code(&error) {
+            Some(code) => address.turned_away(code, &reason(&error)),
+            None => address.unreachable(reason(&error)),
+        }),
         Err(_) => {
             silent.store(true, Ordering::Relaxed);
             Err(address.unreachable(format_args!("no answer within {CONNECT_TIMEOUT:?}")))
