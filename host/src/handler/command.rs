@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::{bail, ensure};
 use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
@@ -77,10 +77,16 @@ impl CommandHandler {
             );
         }
         if let Some(folder) = &settings.cwd {
-            let found = folder.metadata().with_context(|| {
-                format!("the handler's folder {} cannot be used; create it or correct cwd", folder.display())
-            })?;
-            ensure!(found.is_dir(), "the handler's folder {} is no folder; correct cwd", folder.display());
+            let is_folder = folder.metadata().map(|found| found.is_dir());
+            let problem = match is_folder {
+                Ok(true) => None,
+                Ok(false) => Some("it is no folder".to_owned()),
+                Err(error) => Some(error.to_string()),
+            };
+            if let Some(problem) = problem {
+                let folder = folder.display();
+                bail!("the handler's folder {folder} cannot be used: {problem}; create it, or correct `directory`");
+            }
         }
         Ok(Self { settings })
     }

@@ -19,11 +19,11 @@ pub(super) fn header_text(value: &HeaderValue) -> Option<Cow<'_, str>> {
 }
 
 /// An error kind: surrounding space removed, every character but ASCII letters, digits and `.` `_` `:` `-`
-/// replaced by `-`, at most 64 bytes. Nothing where nothing is left.
+/// replaced by `-`, at most 64 bytes. Nothing where no letter or digit is left.
 pub(super) fn kind(raw: &str) -> Option<String> {
     let clean = |c: char| if c.is_ascii_alphanumeric() || "._:-".contains(c) { c } else { '-' };
     let kind: String = raw.trim().chars().map(clean).take(MAX_KIND).collect();
-    (!kind.is_empty()).then_some(kind)
+    kind.contains(|c: char| c.is_ascii_alphanumeric()).then_some(kind)
 }
 
 /// The first line with something on it, without control characters, at most 1 KiB.
@@ -63,7 +63,9 @@ mod tests {
         assert_eq!(kind("Connection refused\r\nX: y").as_deref(), Some("Connection-refused--X:-y"));
         assert_eq!(kind("größe").as_deref(), Some("gr--e"));
         assert_eq!(kind(&"k".repeat(500)).map(|kind| kind.len()), Some(MAX_KIND));
-        assert_eq!(kind(" \n"), None);
+        for nothing in [" \n", "\u{fffd} \u{fffd}", "--"] {
+            assert_eq!(kind(nothing), None);
+        }
     }
 
     #[test]

@@ -99,14 +99,17 @@ impl HttpHandler {
 
     /// The error of a request that got no answer.
     fn unanswered(&self, error: reqwest::Error) -> HandlerError {
-        let (kind, timed_out) = match &error {
-            error if error.is_connect() => ("connect", false),
-            error if error.is_timeout() => ("timeout", true),
-            _ => ("http-protocol", false),
+        let url = &self.shown;
+        let (kind, timed_out, what, cure) = match &error {
+            error if error.is_connect() => {
+                ("connect", false, format!("cannot connect to {url}"), "is the handler running there?")
+            }
+            error if error.is_timeout() => ("timeout", true, format!("no answer from {url}"), "is it overloaded?"),
+            _ => ("http-protocol", false, format!("no proper HTTP answer from {url}"), "see the handler's own log"),
         };
-        // The layers above the cause say "error sending request", with the URL and whatever is secret in it.
+        // The layers above it say no more than `what`, and repeat the URL with whatever is secret in it.
         let error = anyhow::Error::new(error.without_url());
-        let text = excerpt::first_line(&format!("POST {}: {}", self.shown, error.root_cause())).unwrap_or_default();
+        let text = excerpt::first_line(&format!("{what}: {}; {cure}", error.root_cause())).unwrap_or_default();
         HandlerError { timed_out, ..HandlerError::new(kind, text) }
     }
 }

@@ -59,7 +59,10 @@ fn error(status: StatusCode, headers: &HeaderMap, body: &[u8], kind_header: &Hea
         .unwrap_or_else(|| format!("http-{}", status.as_u16()));
     // The first line of a page of HTML tells nobody anything.
     let first_line = || (!content_type.starts_with("text/html")).then(|| excerpt::first_line(&body)).flatten();
-    let text = problem.text.or_else(first_line).unwrap_or_else(|| format!("the handler answered {status}"));
+    let text = problem.text.or_else(first_line).unwrap_or_else(|| match status.canonical_reason() {
+        Some(reason) => format!("the handler answered {} {reason}", status.as_u16()),
+        None => format!("the handler answered {}", status.as_u16()),
+    });
     HandlerError {
         status: Some(status.as_u16()),
         retry_after: header(&RETRY_AFTER).and_then(|raw| retry_after::parse(&raw, SystemTime::now())),
