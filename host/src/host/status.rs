@@ -22,16 +22,23 @@ impl HostStatus {
 
 impl StatusSource for HostStatus {
     fn not_ready(&self) -> Vec<NotReady> {
-        let reason = |phase: Phase| match phase {
+        let policies = self.policies.status();
+        let no_policy = |name: &str| {
+            let error =
+                policies.routes.iter().find(|route| route.route == name).and_then(|route| route.last_error.as_ref());
+            error.map_or_else(|| "its policy is being loaded".to_owned(), |error| format!("no policy: {}", error.text))
+        };
+        let reason = |name: &str, phase: Phase| match phase {
             Phase::Consuming { .. } => None,
-            Phase::WaitingForPolicy => Some("no policy could be loaded yet; see /status".to_owned()),
+            Phase::WaitingForPolicy => Some(no_policy(name)),
             Phase::Connecting { error: None } => Some("connecting to its broker".to_owned()),
             Phase::Connecting { error: Some(error) } => Some(error),
             Phase::Draining => Some("shutting down".to_owned()),
             Phase::Stopped => Some("stopped".to_owned()),
         };
         let not_ready = |route: &Arc<Route>| {
-            Some(NotReady { route: route.spec().name.to_string(), reason: reason(route.state().get().0)? })
+            let name = &route.spec().name;
+            Some(NotReady { route: name.to_string(), reason: reason(name, route.state().get().0)? })
         };
         self.routes.iter().filter_map(not_ready).collect()
     }
