@@ -64,6 +64,8 @@ pub struct Config {
 /// Where a route says what is checked later.
 #[derive(Debug, Clone)]
 struct Places {
+    /// Its name.
+    route: Range<usize>,
     policy: Option<Range<usize>>,
     tiers: Option<Range<usize>>,
     max_retry_delay: Option<Range<usize>>,

@@ -97,7 +97,7 @@ impl HostedRoute {
     }
 
     /// The route as its policy sees it.
-    fn route_policy(&self, limits: &EngineLimits) -> RoutePolicy {
+    pub(crate) fn route_policy(&self, limits: &EngineLimits) -> RoutePolicy {
         let route = &self.route;
         let tiers = if route.broker.capabilities().tiers { route.tiers.clone() } else { Vec::new() };
         let record = RouteRecord {

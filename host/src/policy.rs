@@ -8,6 +8,7 @@
 //! * [`rejection`]: why a candidate did not become a revision.
 //! * [`registry`]: which revision judges on each route, and how it is swapped while messages flow.
 //! * [`status`]: the same, to show.
+//! * `trial`: would a route's policy load? Without a host around it.
 //! * [`embedded`]: the policies that are part of the program.
 //! * `folder`, `watcher`, `last_good`: files in the policies folder, changes there, and what is kept for a restart.
 
@@ -24,4 +25,5 @@ pub mod rejection;
 pub mod route_record;
 pub mod status;
 mod text;
+pub(crate) mod trial;
 mod watcher;

@@ -108,7 +108,7 @@ impl RouteSpec {
         self.max_retry_delay.min(self.broker.capabilities().max_retry_delay)
     }
 
-    fn plan(&self) -> Plan {
+    pub(crate) fn plan(&self) -> Plan {
         Plan {
             route: self.name.to_string(),
             source: self.source.to_string(),

@@ -21,6 +21,9 @@ pub enum ConfigError {
     /// The file says something wrong: at least one error.
     #[error("{}", Report(.0))]
     Invalid(Vec<Problem>),
+    /// What the file says can be understood, and cannot be had on this machine. The text says where and the cure.
+    #[error("error: {0}")]
+    Unusable(String),
 }
 
 /// Why, and the cure. The system's own words carry a number that helps nobody.

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use super::Config;
 use super::problem::{Problem, Severity};
 use super::suggestion::list;
+use super::{Config, settings};
 
 impl Config {
     /// The routes whose policy is not in the policies folder, each as an error with what is there. Reads the folder.
@@ -26,6 +26,23 @@ impl Config {
                 Problem::new(Severity::Error, &self.source, span, &message, &cure(folder))
             })
             .collect()
+    }
+}
+
+impl Config {
+    /// The policy of the route with this index cannot be used. Points at `policy`, or at the route's name where it
+    /// has none and the embedded one judges.
+    pub(crate) fn problem_of_policy(&self, route: usize, message: &str, cure: &str) -> Problem {
+        let places = &self.places[route];
+        let span = places.policy.as_ref().unwrap_or(&places.route);
+        Problem::new(Severity::Error, &self.source, span, message, cure)
+    }
+
+    /// The policy of the route with this index refuses one of its settings. `pointer` is a JSON pointer into them.
+    pub(crate) fn problem_of_setting(&self, route: usize, pointer: &str, message: &str, cure: &str) -> Problem {
+        let span = settings::place(&self.source.text, route, pointer);
+        let span = span.as_ref().unwrap_or(&self.places[route].route);
+        Problem::new(Severity::Error, &self.source, span, message, cure)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A policy's settings: any table, handed to the policy as JSON.
 
+use std::ops::Range;
+
 use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -10,6 +12,29 @@ use super::problem::Problems;
 pub(super) fn object(table: &DeTable<'_>, problems: &Problems<'_>) -> Value {
     let entries = table.iter().filter_map(|(key, item)| Some((key.get_ref().to_string(), value(item, problems)?)));
     Value::Object(entries.collect::<Map<_, _>>())
+}
+
+/// Where a setting of the route with this index is written, or else the nearest table or list around it. `None` where
+/// the route has no settings.
+pub(super) fn place(text: &str, route: usize, pointer: &str) -> Option<Range<usize>> {
+    let (root, _) = DeTable::parse_recoverable(text);
+    let route = root.get_ref().get("routes")?.get_ref().as_array()?.get(route)?;
+    let (key, mut value) = route.get_ref().as_table()?.get_key_value("settings")?;
+    let mut span = key.span();
+    for token in pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")) {
+        let found = match value.get_ref() {
+            DeValue::Table(table) => table.get_key_value(token.as_str()).map(|(key, value)| (key.span(), value)),
+            DeValue::Array(items) => {
+                token.parse().ok().and_then(|index: usize| items.get(index)).map(|item| (item.span(), item))
+            }
+            _ => None,
+        };
+        match found {
+            Some(found) => (span, value) = found,
+            None => break,
+        }
+    }
+    Some(span)
 }
 
 /// `None` where JSON cannot hold the value, which has been reported then.

@@ -24,9 +24,9 @@ impl HostSpec {
     /// off routes whose broker cannot delay.
     ///
     /// # Errors
-    /// A route asks for what its broker cannot do (a [`ConfigError`]), or a broker's or handler's settings cannot be
-    /// used; the message names the broker or route.
-    pub fn from_config(config: &mut Config) -> anyhow::Result<Self> {
+    /// A route asks for what its broker cannot do, or a broker's or handler's settings cannot be used; the message
+    /// names the broker or route.
+    pub fn from_config(config: &mut Config) -> Result<Self, ConfigError> {
         let mut memory_brokers = BTreeMap::new();
         let mut brokers: BTreeMap<String, Arc<dyn Broker>> = BTreeMap::new();
         for (name, broker) in &config.brokers {
@@ -36,15 +36,16 @@ impl HostSpec {
                     memory_brokers.insert(name.clone(), broker.clone());
                     Arc::new(broker)
                 }
-                BrokerConfig::RabbitMq(_) => Arc::new(rabbitmq(name, broker)?),
+                BrokerConfig::RabbitMq(_) => Arc::new(rabbitmq(name, broker).map_err(unusable)?),
             };
             brokers.insert(name.clone(), made);
         }
         let problems = config.fit(|name| brokers.get(name).map(|broker| broker.capabilities()));
         if !problems.is_empty() {
-            return Err(ConfigError::Invalid(problems).into());
+            return Err(ConfigError::Invalid(problems));
         }
-        let routes = config.routes.iter().map(|route| hosted(route, &brokers)).collect::<anyhow::Result<_>>()?;
+        let routes = config.routes.iter().map(|route| hosted(route, &brokers));
+        let routes = routes.collect::<anyhow::Result<_>>().map_err(unusable)?;
         Ok(Self {
             routes,
             policies: PolicySettings {
@@ -59,6 +60,11 @@ impl HostSpec {
             observer: Observer::new(),
         })
     }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+fn unusable(error: anyhow::Error) -> ConfigError {
+    ConfigError::Unusable(format!("{error:#}"))
 }
 
 /// A RabbitMQ broker as it is configured.
@@ -85,7 +91,7 @@ fn limits(policies: &PoliciesConfig) -> EngineLimits {
 
 fn hosted(config: &RouteConfig, brokers: &BTreeMap<String, Arc<dyn Broker>>) -> anyhow::Result<HostedRoute> {
     let broker = brokers.get(&config.broker).context("a checked configuration names only brokers that are there")?;
-    let work = work(&config.handler).with_context(|| format!("route {:?}", config.name))?;
+    let work = work(&config.handler).with_context(|| format!("route `{}`", config.name))?;
     let mut route = RouteSpec::new(&config.name, &config.source, Arc::clone(broker), work);
     route.concurrency = config.concurrency;
     route.tiers.clone_from(&config.tiers);

@@ -1,0 +1,53 @@
+//! Prepares each route's broker, as a host does before it takes the first message.
+
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+
+use crate::host::HostSpec;
+
+/// What the brokers said.
+pub(super) struct Answers {
+    /// A few lines for each route, for people.
+    pub(super) text: String,
+    /// Every route could take messages now.
+    pub(super) all_fit: bool,
+}
+
+/// Connects, checks and declares for one route after the other. No message is touched.
+///
+/// # Errors
+/// The system gives no threads or sockets to connect with.
+pub(super) fn connect(spec: &HostSpec) -> anyhow::Result<Answers> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot connect")?;
+    Ok(runtime.block_on(ask_all(spec)))
+}
+
+async fn ask_all(spec: &HostSpec) -> Answers {
+    let mut answers = Answers { text: "\nbrokers\n".to_owned(), all_fit: true };
+    for hosted in &spec.routes {
+        let route = &hosted.route;
+        match route.broker.prepare(&route.plan()).await {
+            Ok(prepared) => {
+                answers.line(&route.name, "ready");
+                for remark in &prepared.remarks {
+                    answers.line("", &format!("note: {remark}"));
+                }
+            }
+            Err(error) => {
+                answers.all_fit = false;
+                answers.line(&route.name, &format!("error: {error}"));
+            }
+        }
+    }
+    for hosted in &spec.routes {
+        hosted.route.broker.close().await;
+    }
+    answers
+}
+
+impl Answers {
+    fn line(&mut self, name: &str, text: &str) {
+        writeln!(self.text, "  {name:<14}{text}").expect("a String takes all that is written");
+    }
+}
