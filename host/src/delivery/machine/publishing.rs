@@ -8,7 +8,7 @@ use crate::delivery::copy::{Form, Note, copy};
 use crate::delivery::resolve::tier_for;
 use crate::delivery::rules::DEFAULT_LABEL;
 use crate::delivery::{Circumstances, Effect, Ending, Pause, Publication};
-use crate::event::{EventKind, Ruling};
+use crate::event::{EventKind, Ruling, Subject};
 use crate::handler_error::HandlerError;
 use crate::timestamp::Timestamp;
 use crate::topic::Tier;
@@ -129,7 +129,8 @@ impl Machine {
         if publishing.outage {
             effects.push(Effect::ResumeIntake);
         }
-        let subject = self.subject();
+        // With the id that the copy has, and the message may lack.
+        let subject = Subject { id: Some(publishing.copy.id.clone()), ..self.subject() };
         let (ending, event) = match (publishing.copy.to, publishing.copy.ruling) {
             (Destination::Tier { tier, due, .. }, ruling) => {
                 (Ending::Delayed, ruling.map(|ruling| EventKind::Delayed { subject, ruling, tier, due }))
