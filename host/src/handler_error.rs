@@ -39,10 +39,9 @@ impl HandlerError {
     /// The error of an attempt that did not end within `timeout`: kind `timeout`.
     #[must_use]
     pub fn timeout(timeout: std::time::Duration) -> Self {
-        Self {
-            timed_out: true,
-            ..Self::new("timeout", format!("the handler did not answer within {}", humantime::format_duration(timeout)))
-        }
+        let timeout = humantime::format_duration(timeout);
+        let text = format!("the handler did not answer within {timeout}; raise its timeout if it needs longer");
+        Self { timed_out: true, ..Self::new("timeout", text) }
     }
 
     /// The error of a message whose expiration passed before it could be handled again: kind `expired`.

@@ -14,17 +14,17 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// The admin address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot listen on {address}, the address under `admin` in `[host]`: {source}; \
-     stop what uses it, or set another one"
+    "cannot listen on {address}, the address under `admin` in [host]: {reason}; stop what uses it, or set another one"
 )]
 pub struct BindError {
     address: String,
-    source: io::Error,
+    /// Not a source, since the message has it in its middle.
+    reason: io::Error,
 }
 
 /// Listens on an address such as `127.0.0.1:7878`; port 0 takes any free one.
 pub async fn bind(address: &str) -> Result<TcpListener, BindError> {
-    TcpListener::bind(address).await.map_err(|source| BindError { address: address.to_owned(), source })
+    TcpListener::bind(address).await.map_err(|reason| BindError { address: address.to_owned(), reason })
 }
 
 /// Serves until `shutdown` ends and the requests that are running then have been answered, two seconds at most.

@@ -272,7 +272,7 @@ async fn a_taken_port_is_named_with_the_setting_to_change() {
     let taken = server::bind("127.0.0.1:0").await.unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let error = server::bind(&address).await.unwrap_err().to_string();
-    assert!(error.contains(&address) && error.contains("`admin` in `[host]`"), "{error}");
+    assert!(error.contains(&address) && error.contains("`admin` in [host]"), "{error}");
 }
 
 #[tokio::test]

@@ -143,7 +143,7 @@ async fn reload(host: &Host, path: &Path, running: &Config) {
             }
             host.reconfigure(&spec.routes).await;
         }
-        Err(error) => warn!("the configuration stays as it was: {error:#}"),
+        Err(error) => warn!("the configuration stays as it was:\n{error:#}"),
     }
 }
 

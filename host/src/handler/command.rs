@@ -151,7 +151,7 @@ impl Handler for CommandHandler {
     async fn handle(&self, call: &Call) -> Result<(), HandlerError> {
         let (status, said) = self.run(call).await.map_err(|error| {
             let program = &self.settings.program[0];
-            HandlerError::new("spawn", format!("cannot run {program}: {error}"))
+            HandlerError::new("spawn", format!("cannot run {program}: {error}; correct the handler's `program`"))
         })?;
         if status.success() { Ok(()) } else { Err(failed(status, &said)) }
     }

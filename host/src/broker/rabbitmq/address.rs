@@ -74,18 +74,22 @@ impl Address {
             NOT_ALLOWED => "create the virtual host and give the user rights there, or correct",
             _ => "see the broker's own log, or correct",
         };
-        BrokerError::Unreachable {
-            broker: self.to_string(),
-            reason: format!("{}; {cure} `url` of [brokers.{}]", reason.trim_end_matches('.'), self.name),
-        }
+        self.out_of_reach(reason.trim_end_matches('.'), cure)
+    }
+
+    /// The error for something that answered in another language.
+    pub(super) fn not_a_broker(&self) -> BrokerError {
+        self.out_of_reach("what answers there does not speak AMQP 0-9-1", "correct")
+    }
+
+    fn out_of_reach(&self, reason: impl fmt::Display, cure: &str) -> BrokerError {
+        let reason = format!("{reason}; {cure} `url` of [brokers.{}]", self.name);
+        BrokerError::Unreachable { broker: self.to_string(), reason }
     }
 
     /// The error for a broker that cannot be talked to.
     pub(super) fn unreachable(&self, reason: impl fmt::Display) -> BrokerError {
-        BrokerError::Unreachable {
-            broker: self.to_string(),
-            reason: format!("{reason}; start it, or correct `url` of [brokers.{}]", self.name),
-        }
+        self.out_of_reach(reason, "start it, or correct")
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, Shared};
-use lapin::{Connection, ConnectionProperties};
+use lapin::{Connection, ConnectionProperties, ErrorKind};
 
 use super::address::Address;
-use super::reason::{reason, reply_code};
+use super::reason::reason;
 use super::session::Session;
 use crate::broker::BrokerError;
 
@@ -94,9 +94,10 @@ async fn connect(address: Arc<Address>, name: String, silent: Arc<AtomicBool>) -
             silent.store(false, Ordering::Relaxed);
             Ok(Session::start(connection))
         }
-        Ok(Err(error)) => Err(match reply_code(&error) {
-            Some(code) => address.turned_away(code, &reason(&error)),
-            None => address.unreachable(reason(&error)),
+        Ok(Err(error)) => Err(match error.kind() {
+            ErrorKind::ProtocolError(refusal) => address.turned_away(refusal.get_id(), &reason(&error)),
+            ErrorKind::ParsingError(_) | ErrorKind::InvalidProtocolVersion(_) => address.not_a_broker(),
+            _ => address.unreachable(reason(&error)),
         }),
         Err(_) => {
             silent.store(true, Ordering::Relaxed);

@@ -48,6 +48,6 @@ async fn ask_all(spec: &HostSpec) -> Answers {
 
 impl Answers {
     fn line(&mut self, name: &str, text: &str) {
-        writeln!(self.text, "  {name:<14}{text}").expect("a String takes all that is written");
+        writeln!(self.text, "  {name:<13} {text}").expect("a String takes all that is written");
     }
 }

@@ -192,8 +192,11 @@ fn settings_that_cannot_work_are_refused_with_the_cure() {
         (env("", "x"), "cannot be set"),
         (env("A=B", "x"), "\"A=B\" cannot be set"),
         (env("A", "x\0"), "\"A\" cannot be set"),
-        (cwd("/nowhere/at-all"), "the handler's folder /nowhere/at-all cannot be used; create it or correct cwd"),
-        (cwd("/etc/passwd"), "the handler's folder /etc/passwd is no folder; correct cwd"),
+        (cwd("/nowhere/at-all"), "the handler's folder /nowhere/at-all cannot be used: No such file"),
+        (
+            cwd("/etc/passwd"),
+            "the handler's folder /etc/passwd cannot be used: it is no folder; create it, or correct `directory`",
+        ),
     ] {
         let message = refused(settings);
         assert!(message.contains(told), "{message}");
