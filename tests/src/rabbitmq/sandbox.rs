@@ -104,6 +104,12 @@ impl Sandbox {
         queue.expect("an existing queue").message_count()
     }
 
+    /// Whether there is a queue of this name.
+    pub async fn exists(&self, queue: &str) -> bool {
+        let passive = QueueDeclareOptions { passive: true, ..Default::default() };
+        self.throw_away().await.queue_declare(queue.into(), passive, FieldTable::default()).await.is_ok()
+    }
+
     /// Deletes a queue now.
     pub async fn delete(&self, queue: &str) {
         self.channel.queue_delete(queue.into(), QueueDeleteOptions::default()).await.expect("a deleted queue");
