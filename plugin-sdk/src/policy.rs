@@ -1,7 +1,7 @@
 //! What a policy author implements, and how it is configured and exported.
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_path_to_error::Segment;
 
 use crate::{Failure, Needs, Problem, Route, Verdict};
@@ -70,17 +70,21 @@ fn parse<S: DeserializeOwned>(settings: &str) -> Result<S, Problem> {
     let settings = if settings.trim() == "null" { "{}" } else { settings };
     let mut json = serde_json::Deserializer::from_str(settings);
     let parsed = serde_path_to_error::deserialize(&mut json)
-        .map_err(|error| Problem::at(json_pointer(error.path()), without_position(error.inner())))?;
+        .map_err(|error| Problem::at(json_pointer(error.path()), explained(error.inner(), settings)))?;
     json.end().map_err(|error| Problem::new(error.to_string()))?;
     Ok(parsed)
 }
 
 /// The message without line and column where it is the value that is wrong: hosts make this text, so its
 /// lines are nobody's.
-fn without_position(error: &serde_json::Error) -> String {
+fn explained(error: &serde_json::Error, settings: &str) -> String {
     let message = error.to_string();
     match message.rsplit_once(" at line ") {
         Some((message, _)) if error.is_data() => message.to_owned(),
+        // The parser takes this for a mistake in the text: where a variant's name belongs is a number or a list.
+        Some(_) if serde_json::from_str::<IgnoredAny>(settings).is_ok() => {
+            "expected a text, or an object with one member".to_owned()
+        }
         _ => format!("the settings are not valid JSON: {message}"),
     }
 }

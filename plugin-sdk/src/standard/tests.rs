@@ -199,6 +199,7 @@ fn a_setting_of_the_wrong_type_or_name_is_an_error_that_says_where() {
     }
     let unknown = problems(r#"{"retry": {"attempts": 3}}"#);
     assert!(unknown[0].starts_with("/retry/attempts: unknown field `attempts`, expected one of"), "{unknown:?}");
+    assert_eq!(problems(r#"{"exhausted": 3}"#), ["/exhausted: expected a text, or an object with one member"]);
     let unknown = problems(r#"{"exhausted": "explode"}"#);
     assert!(unknown[0].starts_with("/exhausted: unknown variant `explode`, expected one of"), "{unknown:?}");
 }
