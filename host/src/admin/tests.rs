@@ -172,7 +172,7 @@ async fn a_misspelt_topic_is_answered_with_the_topics_that_exist_and_is_not_made
     assert_eq!(code, 404);
     assert_eq!(
         text,
-        "memory broker main has no topic oders; it has those that a route consumes or publishes to: orders\n"
+        "memory broker main has no topic oders; it has those that routes consume or publish to, once these are ready: orders\n"
     );
     assert_eq!(broker.queues(), ["orders"]);
 }

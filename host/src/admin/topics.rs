@@ -126,7 +126,7 @@ fn choose<'a>(
     }
     // Making the topic would hide a misspelt name: nobody would ever consume what was posted.
     Err(Problem::not_found(format!(
-        "memory broker {name} has no topic {topic}; it has those that a route consumes or publishes to: {}",
+        "memory broker {name} has no topic {topic}; it has those that routes consume or publish to, once these are ready: {}",
         topics.join(", ")
     )))
 }

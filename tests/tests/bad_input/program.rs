@@ -45,7 +45,7 @@ impl Program {
     /// Waits for a log line with all of these in it.
     pub(crate) fn wait_for_line(&self, parts: &[&str]) -> String {
         let found = || self.log().into_iter().find(|line| parts.iter().all(|part| line.contains(part)));
-        wait_for(&format!("a log line with {parts:?}; there is:\n{}", self.log().join("\n")), found)
+        wait_for(&format!("a log line with {parts:?}"), found)
     }
 
     /// The log entries that have one of these in them, as [`text::shown`] shows them, with `names` replaced by what they
