@@ -79,26 +79,26 @@ impl Kind {
     }
 }
 
-/// Every kind is among the first ten; those that the two policies treat most differently are there twice.
+/// Every kind is among the first ten. Those that the two policies treat most differently are also near each end.
 const CYCLE: [Kind; 20] = [
     order(Trouble::None),
     order(Trouble::Validation),
     order(Trouble::RateLimit),
     order(Trouble::TimeOut),
     preview(Trouble::Validation),
-    order(Trouble::Validation),
-    order(Trouble::RateLimit),
+    preview(Trouble::RateLimit),
     order(Trouble::Flaky),
     order(Trouble::Crash),
-    preview(Trouble::RateLimit),
+    order(Trouble::Validation),
+    order(Trouble::RateLimit),
     order(Trouble::None),
     order(Trouble::None),
     order(Trouble::TimeOut),
     order(Trouble::None),
     order(Trouble::Validation),
     order(Trouble::None),
+    order(Trouble::RateLimit),
     order(Trouble::Flaky),
-    order(Trouble::None),
     order(Trouble::None),
     order(Trouble::None),
 ];

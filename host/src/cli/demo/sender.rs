@@ -1,5 +1,6 @@
 //! The sender, and its own ledger of what it sent.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,29 +32,29 @@ impl Sent {
     }
 }
 
-/// Sends `messages` evenly over this time, and calls `half_way` between the two halves without stopping for it.
-pub(super) async fn send(
-    broker: &MemoryBroker,
-    sent: &Sent,
-    messages: u32,
-    over: Duration,
-    half_way: impl FnOnce() -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let start = Instant::now();
-    let mut half_way = Some(half_way);
-    for number in 0..messages {
-        if number >= messages / 2
-            && let Some(half_way) = half_way.take()
-        {
-            half_way()?;
+/// Sends the script's messages, one each `interval`.
+pub(super) struct Sender {
+    pub(super) broker: MemoryBroker,
+    pub(super) sent: Sent,
+    pub(super) start: Instant,
+    pub(super) interval: Duration,
+}
+
+impl Sender {
+    /// Sends the messages of these numbers, each when its time has come.
+    ///
+    /// # Errors
+    /// The broker does not take a message.
+    pub(super) async fn send(&self, numbers: Range<u32>) -> anyhow::Result<()> {
+        for number in numbers {
+            sleep_until(self.start + self.interval * number).await;
+            let (queue, id) = (Kind::of(number).queue, script::id(number));
+            let published = self.broker.publish_to(queue, message(number, &id));
+            published.with_context(|| format!("{queue} did not take message {id}"))?;
+            self.sent.lock().push(id);
         }
-        sleep_until(start + over.mul_f64(f64::from(number) / f64::from(messages))).await;
-        let id = script::id(number);
-        let queue = Kind::of(number).queue;
-        broker.publish_to(queue, message(number, &id)).with_context(|| format!("{queue} did not take message {id}"))?;
-        sent.lock().push(id);
+        Ok(())
     }
-    Ok(())
 }
 
 fn message(number: u32, id: &str) -> Message {

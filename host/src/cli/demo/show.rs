@@ -6,13 +6,14 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::time::{Instant, interval};
+use tokio::time::{Instant, interval, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::audit;
 use super::handler::Ledger;
 use super::report::Report;
 use super::script::{ORDERS, PREVIEWS};
-use super::sender::{Sent, send};
+use super::sender::{Sender, Sent};
 use super::stage::Stage;
 use super::tally::Tally;
 use super::view::{Scene, View};
@@ -22,7 +23,7 @@ use crate::host::Host;
 use crate::timestamp::Timestamp;
 use crate::verdict::Maker;
 
-/// How long a swap is waited for once everything else is over.
+/// How long the sender waits for the swap before it sends the rest.
 const LONGEST_SWAP: Duration = Duration::from_secs(5);
 
 /// What is to be shown.
@@ -50,18 +51,26 @@ impl Show {
         let stage = Stage::new()?;
         let (ledger, sent, renamed) = (Ledger::default(), Sent::default(), Arc::new(OnceLock::new()));
         let host = Host::start(stage.host(&broker, &ledger, self.messages)).await?;
+        let swapped = CancellationToken::new();
         let tally = Tally::new(first_policy(&host)?, Arc::clone(&renamed));
         let events = host.observer().subscribe();
         host.ready().await;
         let begin = Instant::now();
-        let mut watcher = Watcher { show: self, begin, sent: sent.clone(), events, tally, view };
+        let mut watcher =
+            Watcher { show: self, begin, sent: sent.clone(), events, tally, swapped: swapped.clone(), view };
 
+        let interval = self.sending / self.messages;
+        let sender = Sender { broker: broker.clone(), sent: sent.clone(), start: begin, interval };
         let story = async {
-            let swap = || {
-                renamed.get_or_init(Timestamp::now);
-                stage.swap().context("cannot rename the policy into the folder")
-            };
-            send(&broker, &sent, self.messages, self.sending, swap).await?;
+            let (half, last_quarter) = (self.messages / 2, self.messages - self.messages / 4);
+            sender.send(0..half).await?;
+            renamed.get_or_init(Timestamp::now);
+            stage.swap().context("cannot rename the policy into the folder")?;
+            sender.send(half..last_quarter).await?;
+            // The host goes on; but however slow the machine, there is something left for the new policy to judge.
+            // Where it never comes, the report says so.
+            let _ = timeout(LONGEST_SWAP, swapped.cancelled()).await;
+            sender.send(last_quarter..self.messages).await?;
             for queue in [ORDERS, PREVIEWS] {
                 broker.wait_for(queue, |depth| depth == Depth::default()).await;
             }
@@ -87,18 +96,19 @@ struct Watcher<'v> {
     sent: Sent,
     events: Receiver<Arc<Event>>,
     tally: Tally,
+    /// Cancelled once the other policy judges.
+    swapped: CancellationToken,
     view: &'v mut View,
 }
 
 impl Watcher<'_> {
-    /// Watches until the story is told and the policy is swapped, or until `stop`; answers whether it was the latter.
+    /// Watches until the story ends or `stop` does; answers whether it was the latter.
     async fn watch(
         &mut self,
         story: impl Future<Output = anyhow::Result<()>>,
         stop: impl Future<Output = ()>,
     ) -> anyhow::Result<bool> {
         tokio::pin!(story, stop);
-        let mut told: Option<Instant> = None;
         let mut redraw = interval(Duration::from_millis(100));
         loop {
             tokio::select! {
@@ -107,18 +117,9 @@ impl Watcher<'_> {
                     Err(RecvError::Lagged(missed)) => return Err(too_slow(missed)),
                     Err(RecvError::Closed) => bail!("the host ended before the demo"),
                 },
-                result = &mut story, if told.is_none() => {
-                    result?;
-                    told = Some(Instant::now());
-                }
+                result = &mut story => return result.map(|()| false),
                 () = &mut stop => return Ok(true),
-                _ = redraw.tick() => {
-                    self.draw(false)?;
-                    let swapped = !self.tally.swaps.is_empty();
-                    if told.is_some_and(|since| swapped || since.elapsed() > LONGEST_SWAP) {
-                        return Ok(false);
-                    }
-                }
+                _ = redraw.tick() => self.draw(false)?,
             }
         }
     }
@@ -137,12 +138,14 @@ impl Watcher<'_> {
     }
 
     fn take(&mut self, event: &Event) -> std::io::Result<()> {
-        let swaps = self.tally.swaps.len();
-        let occurrence = self.tally.take(event);
-        if let Some(occurrence) = occurrence {
+        if let Some(occurrence) = self.tally.take(event) {
             self.view.tell(&occurrence, self.begin.elapsed())?;
         }
-        if self.tally.swaps.len() > swaps { self.view.tell_swap(&self.tally, self.begin.elapsed()) } else { Ok(()) }
+        if self.tally.swap().is_some() && !self.swapped.is_cancelled() {
+            self.swapped.cancel();
+            self.view.tell_swap(&self.tally, self.begin.elapsed())?;
+        }
+        Ok(())
     }
 
     fn draw(&mut self, is_over: bool) -> std::io::Result<()> {

@@ -109,7 +109,8 @@ impl View {
                 let mut lines = table::lines(scene, *style);
                 if !scene.is_over {
                     lines.push(String::new());
-                    lines.extend(recent.iter().map(|text| style.dim(text)));
+                    let width = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
+                    lines.extend(recent.iter().map(|text| style.dim(&cut(text, width))));
                 }
                 let frame = frame(&lines, *drawn);
                 *drawn = lines.len();
@@ -119,7 +120,15 @@ impl View {
     }
 }
 
-/// The lines in place of those that were drawn before. The terminal cuts what is too long for it, since a wrapped line
+/// As much of the text as fits, with a mark where something is missing.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// The lines in place of those that were drawn before. The terminal does not wrap them meanwhile, since a wrapped line
 /// would put every later frame in the wrong place.
 fn frame(lines: &[String], drawn: usize) -> String {
     let mut frame = "\r\x1b[?7l".to_owned();

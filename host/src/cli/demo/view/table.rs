@@ -91,13 +91,10 @@ pub(super) fn policy_lines(tally: &Tally, style: Style) -> [String; 2] {
             style.dim(&format!("half-way, {other} will be renamed over it while messages flow")),
         ],
         Some(Swap { to, took, meanwhile }) => [
+            format!("swapped: {standard} ({first}) -> {} ({to})", style.bold(other)),
             format!(
-                "policy swapped: {standard} ({first}) -> {} ({to}), {}",
-                style.bold(other),
-                style.good("nothing paused")
-            ),
-            format!(
-                "live {} after the file was renamed; attempts that ended meanwhile: {meanwhile}",
+                "{}; live {} after the rename; attempts that ended meanwhile: {meanwhile}",
+                style.good("nothing paused"),
                 format_duration(took)
             ),
         ],
