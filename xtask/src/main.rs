@@ -1,9 +1,13 @@
 //! The workspace's chores: `cargo xtask --help`. One file for each.
 
+mod bench;
 mod policies;
+mod rabbitmq;
 mod test_policies;
 mod wasm;
 mod workspace;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -22,12 +26,25 @@ enum Chore {
     Policies(policies::Args),
     /// Build the policies that tests use, into target/test-policies
     TestPolicies,
+    /// Measure speed and memory of a release build, each figure beside its goal
+    Bench(bench::Args),
+    /// Find a RabbitMQ on this machine, or install and start one, and print its URL
+    Rabbitmq,
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().chore {
+fn main() -> ExitCode {
+    let result = match Cli::parse().chore {
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
+        Chore::Bench(args) => bench::run(&args),
+        Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
