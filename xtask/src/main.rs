@@ -1,6 +1,7 @@
 //! The workspace's chores: `cargo xtask --help`. One file for each.
 
 mod policies;
+mod python;
 mod rabbitmq;
 mod test_policies;
 mod wasm;
@@ -25,12 +26,15 @@ enum Chore {
     TestPolicies,
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
+    /// Set up the Python that tests use, with what they need, and print its path
+    Python,
 }
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().chore {
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
+        Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
     }
