@@ -114,7 +114,9 @@ mod tests {
         let wait = Doubling { initial: Duration::from_secs(1), max: Duration::from_secs(60) };
         assert_eq!(wait.after(0), Duration::from_secs(1));
         assert_eq!(wait.after(3), Duration::from_secs(8));
-        assert_eq!(wait.after(u32::MAX), Duration::from_secs(60));
+        for times in [6, 31, 32, 33, u32::MAX] {
+            assert_eq!(wait.after(times), Duration::from_secs(60), "{times}");
+        }
         let nothing = Doubling { initial: Duration::ZERO, max: Duration::ZERO };
         assert!(nothing.after(5) > Duration::ZERO);
     }
