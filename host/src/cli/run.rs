@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -65,8 +66,10 @@ Exit codes:
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     start_log(arguments)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that the host runs on")?;
-    runtime.block_on(serve(&arguments.config.config))?;
-    Ok(ExitCode::SUCCESS)
+    let result = runtime.block_on(serve(&arguments.config.config));
+    // Threads that wait for a file system that hangs are left behind.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result.map(|()| ExitCode::SUCCESS)
 }
 
 fn start_log(arguments: &RunArguments) -> anyhow::Result<()> {
