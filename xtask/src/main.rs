@@ -30,6 +30,8 @@ enum Chore {
     Policies(policies::Args),
     /// Build the policies that tests use, into target/test-policies
     TestPolicies,
+    /// Find a RabbitMQ on this machine, or install and start one, and print its URL
+    Rabbitmq,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -37,6 +39,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Test(args) => test::run(&args),
         Chore::Deny(args) => deny::run(&args),
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
+        Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
     }

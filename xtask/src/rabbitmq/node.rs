@@ -26,7 +26,10 @@ pub(super) fn start() -> Result<()> {
     let begun = Instant::now();
     while begun.elapsed() < START_TIMEOUT {
         if super::answers(super::local(PORT)) {
-            eprintln!("rabbitmq: ready after {:.1} s; it stays running for the next time", begun.elapsed().as_secs_f32());
+            eprintln!(
+                "rabbitmq: ready after {:.1} s; it stays running for the next time",
+                begun.elapsed().as_secs_f32()
+            );
             return Ok(());
         }
         if let Some(status) = server.try_wait()? {
