@@ -1,5 +1,6 @@
 //! The workspace's chores: `cargo xtask --help`. One file for each.
 
+mod bench;
 mod deny;
 mod policies;
 mod python;
@@ -30,6 +31,8 @@ enum Chore {
     Policies(policies::Args),
     /// Build the policies that tests use, into target/test-policies
     TestPolicies,
+    /// Measure speed and memory of a release build, each figure beside its goal
+    Bench(bench::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
 }
@@ -39,6 +42,7 @@ fn main() -> anyhow::Result<()> {
         Chore::Test(args) => test::run(&args),
         Chore::Deny(args) => deny::run(&args),
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
+        Chore::Bench(args) => bench::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),

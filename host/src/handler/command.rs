@@ -19,6 +19,7 @@ mod stderr;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -40,8 +41,8 @@ const AFTER_EXIT: Duration = Duration::from_millis(200);
 /// The longest value in the environment. Systems refuse to start a program whose environment is too large.
 const MAX_VALUE: usize = 4 * 1024;
 
-/// What is started.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// What is started. May hold secrets, so it cannot be printed.
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct CommandSettings {
     /// The program and its arguments. No shell reads them.
     pub program: Vec<String>,
@@ -52,7 +53,6 @@ pub struct CommandSettings {
 }
 
 /// Starts a program for each message.
-#[derive(Debug)]
 pub struct CommandHandler {
     settings: CommandSettings,
 }
@@ -131,6 +131,12 @@ impl CommandHandler {
             }
         };
         Ok((status, said))
+    }
+}
+
+impl fmt::Debug for CommandHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandHandler").field("program", &self.settings.program[0]).finish_non_exhaustive()
     }
 }
 

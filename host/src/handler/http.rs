@@ -32,6 +32,7 @@ mod request;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -46,8 +47,8 @@ use crate::handler_error::HandlerError;
 /// message down a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(4);
 
-/// Where messages are posted, and how errors are read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where messages are posted, and how errors are read. May hold secrets, so it cannot be printed.
+#[derive(Clone, PartialEq, Eq)]
 pub struct HttpSettings {
     /// An `http://` URL. A user and password in it are sent as basic authentication.
     pub url: String,
@@ -65,7 +66,6 @@ impl HttpSettings {
 }
 
 /// Posts messages to an endpoint. Connections are kept open between messages.
-#[derive(Debug)]
 pub struct HttpHandler {
     client: Client,
     url: Url,
@@ -104,10 +104,16 @@ impl HttpHandler {
             error if error.is_timeout() => ("timeout", true),
             _ => ("http-protocol", false),
         };
-        // reqwest's own text repeats the URL with whatever is secret in it.
-        let causes = format!("{:#}", anyhow::Error::new(error.without_url()));
-        let text = excerpt::first_line(&format!("POST {}: {causes}", self.shown)).unwrap_or_default();
+        // The layers above the cause say "error sending request", with the URL and whatever is secret in it.
+        let error = anyhow::Error::new(error.without_url());
+        let text = excerpt::first_line(&format!("POST {}: {}", self.shown, error.root_cause())).unwrap_or_default();
         HandlerError { timed_out, ..HandlerError::new(kind, text) }
+    }
+}
+
+impl fmt::Debug for HttpHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpHandler").field("url", &self.shown).finish_non_exhaustive()
     }
 }
 
@@ -123,9 +129,8 @@ impl Handler for HttpHandler {
 }
 
 fn parse_url(raw: &str) -> anyhow::Result<Url> {
-    let url: Url = raw
-        .parse()
-        .with_context(|| format!("the handler's url {raw:?} is not a URL; write it as http://host:port/path"))?;
+    // A password may be in it, so it is not shown before it is understood.
+    let url: Url = raw.parse().context("the handler's url is not a URL; write it as http://host:port/path")?;
     match url.scheme() {
         "http" => {}
         "https" => bail!(

@@ -56,7 +56,7 @@ pub struct JudgeSettings {
     pub retry_after_header: Option<String>,
     /// The header that names the queue to go back to.
     pub origin_header: Option<String>,
-    /// The queue to go back to where the message itself does not say.
+    /// The queue that every message goes back to, whatever it says.
     pub origin: Option<String>,
     /// The policy judges messages too that expired or were pushed out of a full queue.
     pub judge_expired: bool,
@@ -102,11 +102,12 @@ pub fn read(message: &Message, settings: &JudgeSettings) -> Reading {
                 .unwrap_or_else(|| line.clone()),
         )
     };
-    let back_to = text(&settings.origin_header, &[])
-        .and_then(queue_name)
+    let back_to = settings
+        .origin
+        .clone()
+        .or_else(|| text(&settings.origin_header, &[]).and_then(queue_name))
         .or_else(|| queue.map(str::to_owned))
-        .or_else(|| text(&None, ORIGIN_HEADERS).and_then(queue_name))
-        .or_else(|| settings.origin.clone());
+        .or_else(|| text(&None, ORIGIN_HEADERS).and_then(queue_name));
     let unjudged = (!died_of.is_failure() && !settings.judge_expired).then_some(line);
     Reading { error, back_to, died_of, deaths: death.and_then(|death| death.count), unjudged }
 }

@@ -160,11 +160,19 @@ fn configured_headers_go_before_everything_else() {
 }
 
 #[test]
-fn a_configured_origin_serves_the_messages_that_name_none() {
-    let settings = JudgeSettings { origin: Some("orders".to_owned()), ..JudgeSettings::default() };
-    assert_eq!(read(&Message::new(""), &settings).back_to.as_deref(), Some("orders"));
-    let died_elsewhere = died(vec![entry("payments", "rejected", 1)]);
-    assert_eq!(read(&died_elsewhere, &settings).back_to.as_deref(), Some("payments"));
+fn a_configured_origin_is_where_every_message_goes_back_to() {
+    let settings = JudgeSettings {
+        origin: Some("orders".to_owned()),
+        origin_header: Some("from".to_owned()),
+        ..JudgeSettings::default()
+    };
+    for message in [
+        Message::new(""),
+        died(vec![entry("payments", "rejected", 1)]),
+        Message::new("").with_header("from", "payments"),
+    ] {
+        assert_eq!(read(&message, &settings).back_to.as_deref(), Some("orders"));
+    }
 }
 
 #[test]

@@ -1,0 +1,30 @@
+//! How fast, how large: `cargo xtask bench`, or `cargo bench -p reprieve-tests` with `REPRIEVE_TEST_RABBITMQ` set.
+//!
+//! Every figure stands beside what it is held against, from the same run. Measurements, not tests: nothing here fails
+//! because a machine is slow.
+
+mod decisions;
+mod program;
+mod queue;
+mod table;
+
+use table::Table;
+
+fn main() -> anyhow::Result<()> {
+    // Cargo passes `--bench`; anything else narrows the run down.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| name.contains(wanted.as_str()));
+
+    let mut table = Table::new();
+    if is_wanted("decisions") {
+        decisions::measure(&mut table)?;
+    }
+    if is_wanted("program") {
+        program::measure(&mut table)?;
+    }
+    if is_wanted("queue") {
+        queue::measure(&mut table)?;
+    }
+    table.print();
+    Ok(())
+}
