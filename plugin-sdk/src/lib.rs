@@ -71,3 +71,7 @@ pub use problem::Problem;
 pub use retry::{Jitter, RetryOverrides, RetryPolicy};
 pub use route::{Limits, Route, Tier};
 pub use verdict::{Action, Verdict};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -12,9 +12,13 @@
 
 use std::fmt;
 
+#[doc(inline)]
 pub use crate::__log_debug as debug;
+#[doc(inline)]
 pub use crate::__log_error as error;
+#[doc(inline)]
 pub use crate::__log_info as info;
+#[doc(inline)]
 pub use crate::__log_warn as warn;
 
 /// How much a line matters.

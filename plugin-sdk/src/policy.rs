@@ -67,14 +67,22 @@ pub fn configure<P: Policy>(settings: &str, route: &Route) -> Result<P, Vec<Prob
 }
 
 fn parse<S: DeserializeOwned>(settings: &str) -> Result<S, Problem> {
-    // By way of a `Value`, because lines and columns of a text that the host made help nobody.
-    let mut value: serde_json::Value = serde_json::from_str(settings)
-        .map_err(|error| Problem::new(format!("the settings are not valid JSON: {error}")))?;
-    if value.is_null() {
-        value = serde_json::Value::Object(serde_json::Map::new());
+    let settings = if settings.trim() == "null" { "{}" } else { settings };
+    let mut json = serde_json::Deserializer::from_str(settings);
+    let parsed = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| Problem::at(json_pointer(error.path()), without_position(error.inner())))?;
+    json.end().map_err(|error| Problem::new(error.to_string()))?;
+    Ok(parsed)
+}
+
+/// The message without line and column where it is the value that is wrong: hosts make this text, so its
+/// lines are nobody's.
+fn without_position(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    match message.rsplit_once(" at line ") {
+        Some((message, _)) if error.is_data() => message.to_owned(),
+        _ => format!("the settings are not valid JSON: {message}"),
     }
-    serde_path_to_error::deserialize(value)
-        .map_err(|error| Problem::at(json_pointer(error.path()), error.inner().to_string()))
 }
 
 fn json_pointer(path: &serde_path_to_error::Path) -> String {
@@ -91,11 +99,7 @@ fn json_pointer(path: &serde_path_to_error::Path) -> String {
     pointer
 }
 
-/// Exports a policy. One line, once in a crate, at its root:
-///
-/// ```ignore
-/// reprieve_sdk::policy!(MyPolicy);
-/// ```
+/// Exports a policy. One line, once in a crate, as in the [crate's example](crate).
 ///
 /// The policy's name, version and summary are the package's, from its `Cargo.toml`. For targets
 /// other than wasm32 the line only checks that the type is a [`Policy`].

@@ -143,7 +143,7 @@ impl Standard {
     /// What comes when nothing is left to try.
     fn exhausted(&self, plan: &Plan, reason: String) -> Verdict {
         match &plan.exhausted {
-            Some(Exhausted::DelayTo { tier }) => Verdict::delay_to(tier).because(reason),
+            Some(Exhausted::DelayTo(tier)) => Verdict::delay_to(tier).because(reason),
             _ => self.end(plan, reason),
         }
     }
@@ -151,9 +151,9 @@ impl Standard {
     /// The same for a message that must not come back.
     fn end(&self, plan: &Plan, reason: String) -> Verdict {
         match &plan.exhausted {
-            Some(Exhausted::DeadLetter { label: Some(label) }) => Verdict::dead_letter_to(label).because(reason),
-            Some(Exhausted::Drop {}) => Verdict::drop().because(reason),
-            Some(Exhausted::DeadLetter { label: None } | Exhausted::DelayTo { .. }) | None => self.give_up(reason),
+            Some(Exhausted::DeadLetterTo(label)) => Verdict::dead_letter_to(label).because(reason),
+            Some(Exhausted::Drop) => Verdict::drop().because(reason),
+            Some(Exhausted::DeadLetter | Exhausted::DelayTo(_)) | None => self.give_up(reason),
         }
     }
 }

@@ -40,17 +40,7 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().chore) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(chore: Chore) -> anyhow::Result<()> {
-    match chore {
+    let result = match Cli::parse().chore {
         Chore::Test(args) => test::run(&args),
         Chore::Deny(args) => deny::run(&args),
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
@@ -58,5 +48,12 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }

@@ -11,6 +11,7 @@ mod consumer;
 mod convert;
 mod declaration;
 mod link;
+mod origins;
 mod preparation;
 mod publisher;
 mod reason;
@@ -26,6 +27,7 @@ use async_trait::async_trait;
 use self::address::Address;
 use self::consumer::RabbitConsumer;
 use self::link::Link;
+use self::origins::Origins;
 use self::publisher::Publisher;
 use self::topology::Topology;
 use crate::broker::{Broker, BrokerError, Capabilities, Consumer, Plan, Prepared, PublishError, Target};
@@ -60,6 +62,7 @@ pub struct RabbitMq {
     declare: bool,
     consuming: Link,
     publisher: Publisher,
+    origins: Origins,
 }
 
 impl RabbitMq {
@@ -73,6 +76,7 @@ impl RabbitMq {
             consuming: Link::new(address.clone(), "consuming"),
             publisher: Publisher::new(Link::new(address.clone(), "publishing"), settings.confirm_timeout),
             declare: settings.declare,
+            origins: Origins::default(),
             address,
         })
     }
@@ -111,6 +115,10 @@ impl Broker for RabbitMq {
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {
+        if let Target::Tier { back_to, .. } = target {
+            let session = self.consuming.session().await.map_err(|error| PublishError::Outage(error.to_string()))?;
+            self.origins.check(&Topology { session: &session, address: &self.address }, back_to).await?;
+        }
         self.publisher.publish(target, message).await
     }
 

@@ -70,7 +70,8 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn start_log(arguments: &RunArguments) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&arguments.log).with_context(|| {
+    // The AMQP client logs whole messages, and as errors what the host asks on purpose. Last wins, so it can be asked for.
+    let filter = EnvFilter::try_new(format!("lapin=off,{}", arguments.log)).with_context(|| {
         format!("--log {:?} is no filter; write a level such as info, or reprieve=debug", arguments.log)
     })?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

@@ -3,6 +3,7 @@
 mod bad_files;
 mod bounds;
 mod decision_threads;
+mod embedded;
 mod faults;
 mod loading;
 mod support;

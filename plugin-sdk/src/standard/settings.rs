@@ -41,24 +41,18 @@ pub struct Rule {
     pub exhausted: Option<Exhausted>,
 }
 
-/// What happens to a message when nothing is left to try, such as
-/// `{"action": "dead-letter", "label": "invalid"}`.
+/// What happens to a message when nothing is left to try, such as `"drop"` or `{"delay-to": "30m"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(tag = "action", rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
 pub enum Exhausted {
-    /// Parked.
-    DeadLetter {
-        /// One of the route's dead-letter labels; the default one where it is left out.
-        #[serde(default)]
-        label: Option<String>,
-    },
-    /// Tried again and again, each time through the same tier, for as long as it takes.
-    DelayTo {
-        /// One of the route's tiers.
-        tier: String,
-    },
+    /// Parked in the route's default dead-letter topic.
+    DeadLetter,
+    /// Parked in the dead-letter topic that has this label.
+    DeadLetterTo(String),
+    /// Tried again and again, each time through this tier, for as long as it takes.
+    DelayTo(String),
     /// Acknowledged and forgotten.
-    Drop {},
+    Drop,
 }
 
 impl Settings {
@@ -82,19 +76,19 @@ impl Settings {
 impl Exhausted {
     fn check(&self, path: &str, route: &Route) -> Option<Problem> {
         match self {
-            Self::DeadLetter { label } => {
-                let wanted = label.as_deref().unwrap_or("default");
-                (!route.has_dead_letter(wanted)).then(|| {
-                    let known = list(&route.dead_letters);
-                    let message =
-                        format!("the route has no dead-letter topic labelled {wanted:?}; its labels: {known}");
-                    Problem::at(format!("{path}/label"), message)
-                })
-            }
-            Self::DelayTo { tier } => check_tier(tier, format!("{path}/tier"), route),
-            Self::Drop {} => None,
+            Self::DeadLetter => check_label("default", path.to_owned(), route),
+            Self::DeadLetterTo(label) => check_label(label, format!("{path}/dead-letter-to"), route),
+            Self::DelayTo(tier) => check_tier(tier, format!("{path}/delay-to"), route),
+            Self::Drop => None,
         }
     }
+}
+
+fn check_label(label: &str, path: String, route: &Route) -> Option<Problem> {
+    (!route.has_dead_letter(label)).then(|| {
+        let known = list(&route.dead_letters);
+        Problem::at(path, format!("the route has no dead-letter topic labelled {label:?}; its labels: {known}"))
+    })
 }
 
 fn check_tiers(names: &[String], path: &str, route: &Route) -> Vec<Problem> {

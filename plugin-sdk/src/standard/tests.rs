@@ -125,9 +125,9 @@ fn a_rule_treats_its_kinds_of_errors_otherwise_and_the_first_that_matches_counts
             "tiers": ["30s"],
             "rules": [
                 {"kinds": ["validation", "http-4*"], "retry": {"max_attempts": 1}, "tiers": [],
-                 "exhausted": {"action": "dead-letter", "label": "invalid"}},
-                {"kinds": ["http-429"], "exhausted": {"action": "drop"}},
-                {"kinds": ["flaky"], "exhausted": {"action": "delay-to", "tier": "5m"}}
+                 "exhausted": {"dead-letter-to": "invalid"}},
+                {"kinds": ["http-429"], "exhausted": "drop"},
+                {"kinds": ["flaky"], "exhausted": {"delay-to": "5m"}}
             ]
         }"#,
     );
@@ -140,7 +140,7 @@ fn a_rule_treats_its_kinds_of_errors_otherwise_and_the_first_that_matches_counts
 
 #[test]
 fn an_expired_message_never_comes_back() {
-    let policy = standard(r#"{"exhausted": {"action": "delay-to", "tier": "5m"}}"#);
+    let policy = standard(r#"{"exhausted": {"delay-to": "5m"}}"#);
     assert_eq!(actions(&policy, "expired", 1), [Action::DeadLetter(None)]);
 
     let mut failure = Failure::new("timeout");
@@ -166,9 +166,9 @@ fn every_setting_that_does_not_fit_the_route_is_named_with_what_would() {
     let settings = r#"{
         "retry": {"factor": 0.5},
         "tiers": ["30s", "1h"],
-        "exhausted": {"action": "delay-to", "tier": "2h"},
+        "exhausted": {"delay-to": "2h"},
         "rules": [
-            {"kinds": [], "exhausted": {"action": "dead-letter", "label": "lost"}},
+            {"kinds": [], "exhausted": {"dead-letter-to": "lost"}},
             {"kinds": ["x"], "retry": {"initial_delay": "1h"}}
         ]
     }"#;
@@ -176,9 +176,9 @@ fn every_setting_that_does_not_fit_the_route_is_named_with_what_would() {
         problems(settings),
         [
             r#"/tiers/1: the route has no tier "1h"; its tiers: 30s, 5m"#,
-            r#"/exhausted/tier: the route has no tier "2h"; its tiers: 30s, 5m"#,
+            r#"/exhausted/delay-to: the route has no tier "2h"; its tiers: 30s, 5m"#,
             r#"/rules/0/kinds: the rule is for no kind of error: name some, such as "timeout" or "http-5*""#,
-            r#"/rules/0/exhausted/label: the route has no dead-letter topic labelled "lost"; its labels: default, invalid"#,
+            r#"/rules/0/exhausted/dead-letter-to: the route has no dead-letter topic labelled "lost"; its labels: default, invalid"#,
             "/rules/1/retry/initial_delay: the first wait of 1h is longer than max_delay, 10s: raise max_delay or lower initial_delay",
             "/retry/factor: the factor is 0.5: give a number from 1 up",
         ]
@@ -199,8 +199,8 @@ fn a_setting_of_the_wrong_type_or_name_is_an_error_that_says_where() {
     }
     let unknown = problems(r#"{"retry": {"attempts": 3}}"#);
     assert!(unknown[0].starts_with("/retry/attempts: unknown field `attempts`, expected one of"), "{unknown:?}");
-    let unknown = problems(r#"{"exhausted": {"action": "explode"}}"#);
-    assert!(unknown[0].starts_with("/exhausted/action: unknown variant `explode`, expected one of"), "{unknown:?}");
+    let unknown = problems(r#"{"exhausted": "explode"}"#);
+    assert!(unknown[0].starts_with("/exhausted: unknown variant `explode`, expected one of"), "{unknown:?}");
 }
 
 #[test]

@@ -7,6 +7,4 @@ wit_bindgen::generate!({
     path: "wit",
     world: "retry-policy",
     pub_export_macro: true,
-    default_bindings_module: "reprieve_sdk::wasm::bindings",
-    runtime_path: "::wit_bindgen::rt",
 });

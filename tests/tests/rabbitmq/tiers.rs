@@ -114,7 +114,24 @@ async fn a_missing_tier_is_named_where_declaring_is_not_allowed() {
 async fn publishing_to_a_tier_that_is_not_there_is_an_outage() {
     let sandbox = Sandbox::new().await;
     let tier = tier(&sandbox, Duration::from_secs(30));
-    let target = Target::Tier { tier, back_to: "test.anywhere".to_owned() };
+    let back_to = sandbox.queue("source", &[]).await;
+    let target = Target::Tier { tier, back_to: back_to.clone() };
     let error = driver().publish(&target, &Message::new("body")).await.unwrap_err();
-    assert!(matches!(&error, PublishError::Outage(text) if text.contains("back to test.anywhere")), "{error}");
+    assert!(matches!(&error, PublishError::Outage(text) if text.contains(&back_to)), "{error}");
+}
+
+#[tokio::test]
+async fn nothing_goes_into_a_tier_whose_way_back_does_not_exist() {
+    let sandbox = Sandbox::new().await;
+    let tier = tier(&sandbox, Duration::from_millis(200));
+    let source = sandbox.queue("source", &[]).await;
+    let broker = driver();
+    broker.prepare(&with_tier(&source, &tier)).await.unwrap();
+
+    let nowhere = Target::Tier { tier: tier.clone(), back_to: sandbox.name("nowhere") };
+    let error = broker.publish(&nowhere, &Message::new("body")).await.unwrap_err();
+    assert!(matches!(&error, PublishError::Refused(why) if why.contains("does not exist")), "{error}");
+    // What goes back to a queue that is there is not held up.
+    broker.publish(&Target::Tier { tier, back_to: source.clone() }, &Message::new("body")).await.unwrap();
+    next(broker.consume(&source, 1).await.unwrap().as_mut()).await;
 }

@@ -6,6 +6,7 @@ use super::{Machine, Next, State, report};
 use crate::broker::{PublishError, Target};
 use crate::delivery::copy::{Form, Note, copy};
 use crate::delivery::resolve::tier_for;
+use crate::delivery::rules::DEFAULT_LABEL;
 use crate::delivery::{Circumstances, Effect, Ending, Pause, Publication};
 use crate::event::{EventKind, Ruling};
 use crate::handler_error::HandlerError;
@@ -76,6 +77,9 @@ impl Machine {
         let error = match result {
             Ok(()) => return self.is_durable(publishing, effects),
             Err(PublishError::TooLarge(_)) if publishing.smaller() => return self.publish(publishing, effects),
+            Err(PublishError::Refused(why)) if self.parks_instead(&mut publishing, &why) => {
+                return self.publish(publishing, effects);
+            }
             Err(error) => error,
         };
         publishing.tries = publishing.tries.saturating_add(1);
@@ -107,6 +111,17 @@ impl Machine {
         }
         effects.push(Effect::Wait(wait));
         State::Waiting(Next::Publish(publishing))
+    }
+
+    /// Turns a delay that the broker will never take, such as one to a queue that is gone, into a dead letter.
+    fn parks_instead(&self, publishing: &mut Publishing, why: &str) -> bool {
+        let Destination::Tier { tier, .. } = &publishing.copy.to else { return false };
+        let Some(topic) = self.rules.dead_letters.get(DEFAULT_LABEL) else { return false };
+        if let Some(ruling) = &mut publishing.copy.ruling {
+            ruling.overridden = Some(format!("tier {tier} cannot take it: {why}"));
+        }
+        publishing.copy.to = Destination::DeadLetter(Target::Topic(topic.clone()));
+        true
     }
 
     /// The copy is durable: now the delivery may be acknowledged, and not before (rule 1).

@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::world::{START, World, arrival, rules, tier, verdict};
-use crate::broker::Target;
+use crate::broker::{PublishError, Target};
 use crate::delivery::resolve::{Plan, Situation, resolve};
 use crate::delivery::{Ending, Rules};
 use crate::message::Message;
@@ -117,6 +117,16 @@ fn where_there_is_no_safe_place_at_all_the_message_is_held_and_tried_again() {
     let mut world = judge(rules, Action::Requeue { cooldown_ms: None });
     assert!(world.wait() >= Duration::from_secs(1));
     assert_eq!(world.attempts, [1, 2]);
+}
+
+#[test]
+fn a_delay_that_the_broker_refuses_for_good_is_a_dead_letter() {
+    let mut world = judge(rules(), Action::Delay { delay_ms: 1_000 });
+    world.publish_ends(Err(PublishError::Refused("its queue is gone".to_owned())));
+    assert_eq!(world.target(), dead_letter_queue());
+    world.confirm();
+    assert_eq!(world.settled(), Ending::DeadLettered);
+    assert_eq!(world.overridden().as_deref(), Some("tier 30s cannot take it: its queue is gone"));
 }
 
 fn any_action() -> impl Strategy<Value = Action> {

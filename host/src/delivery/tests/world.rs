@@ -54,6 +54,7 @@ pub(super) struct World {
     /// What failed since the last wait: doing it again without one would spin.
     failed_since_wait: Vec<What>,
     shrunk: u32,
+    parked_instead: bool,
 }
 
 pub(super) fn tier(name: &str) -> Tier {
@@ -114,6 +115,7 @@ impl World {
             aborted: false,
             failed_since_wait: Vec::new(),
             shrunk: 0,
+            parked_instead: false,
         }
     }
 
@@ -220,6 +222,10 @@ impl World {
             Input::Published(Ok(())) => self.outcome_is_durable = true,
             Input::Handled(Err(_), _) => self.failed_since_wait.push(What::Run),
             Input::Published(Err(PublishError::TooLarge(_))) if self.shrunk < 2 => self.shrunk += 1,
+            // One change of plan, from a tier that refuses to a dead letter, needs no wait.
+            Input::Published(Err(PublishError::Refused(_))) if self.is_delaying() && !self.parked_instead => {
+                self.parked_instead = true;
+            }
             Input::Published(Err(_)) => self.failed_since_wait.push(What::Publish),
             Input::Settled(Err(_)) => self.failed_since_wait.push(What::Settle),
             Input::Judged(Decision { result: Ok(verdict), .. }) if verdict.action == Action::Drop => {
@@ -259,6 +265,7 @@ impl World {
             Effect::Wait(wait) => {
                 assert!(!wait.is_zero(), "a wait of nothing is a loop");
                 self.failed_since_wait.clear();
+                (self.shrunk, self.parked_instead) = (0, false);
                 self.pending = Pending::Timer(wait);
             }
             Effect::Publish(publication) => {
@@ -289,6 +296,10 @@ impl World {
                 self.pending = Pending::End(ending);
             }
         }
+    }
+
+    fn is_delaying(&self) -> bool {
+        matches!(&self.pending, Pending::Publish(publication) if matches!(publication.target, Target::Tier { .. }))
     }
 
     fn must_have_waited(&self, what: What) {
