@@ -37,6 +37,8 @@ enum Chore {
     Bench(bench::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
+    /// Set up the Python that tests use, with what they need, and print its path
+    Python,
 }
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
         Chore::Bench(args) => bench::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
+        Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
     };
