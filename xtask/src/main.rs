@@ -1,5 +1,6 @@
 //! The workspace's chores: `cargo xtask --help`. One file for each.
 
+mod apt;
 mod bench;
 mod deny;
 mod policies;
