@@ -66,7 +66,9 @@ impl Running {
     }
 
     async fn dead_letter(&self) -> Arc<Message> {
-        self.broker.wait_for("orders.dlq", |depth| depth.ready > 0).await;
+        // Of the test's own time: a message that never comes is a failure, not a test that hangs.
+        let comes = self.broker.wait_for("orders.dlq", |depth| depth.ready > 0);
+        tokio::time::timeout(Duration::from_secs(3600), comes).await.expect("a dead letter within the hour");
         self.broker.drain("orders.dlq").remove(0)
     }
 

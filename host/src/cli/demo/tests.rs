@@ -51,7 +51,7 @@ fn invalid_orders_are_parked_elsewhere_once_the_policy_is_swapped() {
 #[test]
 fn the_summary_fits_an_ordinary_terminal() {
     let text = summary::text(&UNDISTURBED, true, Style::PLAIN);
-    for line in text.lines().take_while(|line| !line.contains("messages in")) {
+    for line in text.lines() {
         assert!(line.chars().count() < 80, "{line:?}");
     }
 }

@@ -14,8 +14,8 @@ const COLUMN: usize = 32;
 const NEXT: &str = "\
 What to try next:
   reprieve demo --messages 5000    more of it
-  reprieve run --help              the same with your broker, your handler and your policies
-  reprieve check --help            what is wrong with a configuration, before anything starts
+  reprieve run --help              with your own broker, handler and policies
+  examples/quickstart/README.md    to start from, in the source folder
 ";
 
 /// The summary. `with_table` where the table is not on the screen already.
@@ -38,12 +38,9 @@ pub(in crate::cli::demo) fn text(report: &Report, with_table: bool, style: Style
 
 /// What each policy did with each kind of failure.
 fn by_policy(report: &Report, style: Style) -> Vec<String> {
-    let heading = format!(
-        "{:NAMES$}{:COLUMN$}{}",
-        "what failed",
-        format!("{} (before the swap)", Judge::Standard.name()),
-        format!("{} (after it)", Judge::ByErrorKind.name())
-    );
+    let before = format!("{} (before the swap)", Judge::Standard.name());
+    let after = format!("{} (after it)", Judge::ByErrorKind.name());
+    let heading = format!("{:NAMES$}{before:COLUMN$}{after}", "what failed");
     let mut lines = vec![style.dim(&heading)];
     for queue in [ORDERS, PREVIEWS] {
         let remark = if queue == ORDERS { "" } else { "   by-error-kind from the start" };
@@ -84,7 +81,7 @@ fn conclusion(report: &Report, style: Style) -> Vec<String> {
         format!(
             "{sent} messages in {took:.1}s: {succeeded} succeeded, {dead_lettered} dead-lettered, {dropped} dropped, {lost}"
         ),
-        style.dim("(lost compares the sender's ids with the handler's ledger and the queues, not with events)"),
+        style.dim("(lost: the sender's ids against the handler's and the queues'; not from events)"),
     ];
     match report.tally.swap() {
         Some(_) => lines.extend(table::policy_lines(&report.tally, style)),

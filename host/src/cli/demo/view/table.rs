@@ -92,11 +92,15 @@ pub(super) fn policy_lines(tally: &Tally, style: Style) -> [String; 2] {
         ],
         Some(Swap { to, took, meanwhile }) => [
             format!("swapped: {standard} ({first}) -> {} ({to})", style.bold(other)),
-            format!(
-                "{}; live {} after the rename; attempts that ended meanwhile: {meanwhile}",
-                style.good("nothing paused"),
-                format_duration(took)
-            ),
+            format!("live {} after the rename{}", format_duration(took), unpaused(meanwhile, style)),
         ],
+    }
+}
+
+/// What shows that nothing paused, where anything does.
+fn unpaused(meanwhile: u64, style: Style) -> String {
+    match meanwhile {
+        0 => String::new(),
+        count => format!("; {}: {count} attempts ended meanwhile", style.good("nothing paused")),
     }
 }
