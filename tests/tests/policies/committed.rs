@@ -22,12 +22,12 @@ fn the_committed_standard_policy_judges_10_000_failures_as_its_sources_do() {
     let settings = json!({
         "retry": { "max_attempts": 3, "jitter": "equal" },
         "tiers": ["30s", "5m"],
-        "exhausted": { "action": "delay-to", "tier": "5m" },
+        "exhausted": { "delay-to": "5m" },
         "give_up_after": "24h",
         "rules": [
             { "kinds": ["http-5*", "connect"], "retry": { "max_attempts": u32::MAX, "factor": 3.5, "max_delay": "30d" } },
-            { "kinds": ["validation*"], "exhausted": { "action": "dead-letter", "label": "invalid" } },
-            { "kinds": ["invalid*"], "retry": { "max_attempts": 1 }, "tiers": [], "exhausted": { "action": "drop" } },
+            { "kinds": ["validation*"], "exhausted": { "dead-letter-to": "invalid" } },
+            { "kinds": ["invalid*"], "retry": { "max_attempts": 1 }, "tiers": [], "exhausted": "drop" },
         ],
     });
     let seen = same_verdicts("standard", STANDARD, &[(bare(), json!({})), (full(), json!({})), (full(), settings)]);
@@ -43,7 +43,7 @@ fn the_committed_by_error_kind_policy_judges_10_000_failures_as_its_sources_do()
         "timeout_wait": "250ms",
         "delay": "5m",
         "give_up_after": "1h",
-        "standard": { "tiers": ["30s", "5m"], "exhausted": { "action": "drop" } },
+        "standard": { "tiers": ["30s", "5m"], "exhausted": "drop" },
     });
     let routes = [(bare(), json!({})), (full(), json!({})), (full(), settings)];
     let seen = same_verdicts("by-error-kind", BY_ERROR_KIND, &routes);
