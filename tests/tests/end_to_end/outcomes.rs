@@ -98,7 +98,7 @@ delay = "100ms"          # rounded up to the tier
 
 [routes.settings.standard]
 tiers = ["{tier}"]
-rules = [{{ kinds = ["duplicate"], retry = {{ max_attempts = 1 }}, tiers = [], exhausted = {{ action = "drop" }} }}]
+rules = [{{ kinds = ["duplicate"], retry = {{ max_attempts = 1 }}, tiers = [], exhausted = "drop" }}]
 
 [[routes]]
 name = "urgent"

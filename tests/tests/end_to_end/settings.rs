@@ -32,14 +32,14 @@ settings = {settings}
     scene.broker.wait_for_count(&default, 1);
 
     let first = program.revision("orders");
-    scene.configure(&url, &routes(r#"{ exhausted = { action = "dead-letter", label = "invalid" } }"#));
+    scene.configure(&url, &routes(r#"{ exhausted = { dead-letter-to = "invalid" } }"#));
     program.signal(Signal::SIGHUP);
     let second = program.wait_for_another_revision("orders", &first);
     scene.broker.publish(&orders, &[Message::new("after")]);
     scene.broker.wait_for_count(&invalid, 1);
 
     // A mistake changes nothing, and the log names its place.
-    scene.configure(&url, &routes(r#"{ exhausted = { action = "dead-letter" } }, and = 5"#));
+    scene.configure(&url, &routes(r#"{ exhausted = "dead-letter" }, and = 5"#));
     program.signal(Signal::SIGHUP);
     wait_until("the mistake is named", || {
         let mut lines = program.lines().into_iter();

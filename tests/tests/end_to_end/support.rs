@@ -16,4 +16,4 @@ pub(crate) use message::{Message, text};
 pub(crate) use program::Program;
 pub(crate) use python::python;
 pub(crate) use scene::{Scene, committed_policy, test_policy};
-pub(crate) use wait::wait_until;
+pub(crate) use wait::{wait_for, wait_until};

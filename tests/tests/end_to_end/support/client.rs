@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::{Message, python, wait_until};
+use super::{Message, python, wait_for};
 
 /// A client that talks to the broker directly.
 pub(crate) struct Client {
@@ -50,10 +50,11 @@ impl Client {
     /// Waits until exactly this many messages are ready on a queue.
     pub(crate) fn wait_for_count(&self, queue: &str, count: u64) {
         let mut seen = 0;
-        wait_until(&format!("{count} messages on {queue}"), || {
+        let reached = wait_for(|| {
             seen = self.count(queue);
             (seen == count).then_some(())
         });
+        assert!(reached.is_some(), "{seen} messages on {queue} at the end of the wait, not {count}");
     }
 
     /// Deletes queues and exchanges, whether or not they are there.

@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{json_lines, wait_until};
+use super::{json_lines, wait_for, wait_until};
 
 /// `reprieve run` with a configuration.
 pub(crate) struct Program {
@@ -59,7 +59,13 @@ impl Program {
 
     /// Waits until every route takes messages.
     pub(crate) fn wait_until_ready(&self) {
-        wait_until("every route is ready", || (self.get("/readyz").0 == 200).then_some(()));
+        let mut seen = Value::Null;
+        let ready = wait_for(|| {
+            let (status, body) = self.get("/readyz");
+            seen = body;
+            (status == 200).then_some(())
+        });
+        assert!(ready.is_some(), "not ready in time: {seen}");
     }
 
     /// What `/status` says of a route's policy.

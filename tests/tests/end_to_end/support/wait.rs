@@ -9,13 +9,18 @@ const DEADLINE: Duration = Duration::from_secs(40);
 ///
 /// # Panics
 /// At the deadline.
-pub(crate) fn wait_until<T>(what: &str, mut seen: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_until<T>(what: &str, seen: impl FnMut() -> Option<T>) -> T {
+    wait_for(seen).unwrap_or_else(|| panic!("not within {DEADLINE:?}: {what}"))
+}
+
+/// What `seen` gives, or nothing at the deadline.
+pub(crate) fn wait_for<T>(mut seen: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();
-    loop {
+    while begun.elapsed() < DEADLINE {
         if let Some(seen) = seen() {
-            return seen;
+            return Some(seen);
         }
-        assert!(begun.elapsed() < DEADLINE, "not within {DEADLINE:?}: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
+    None
 }
