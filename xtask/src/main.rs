@@ -1,9 +1,12 @@
 //! The workspace's chores: `cargo xtask --help`. One file for each.
 
+mod apt;
 mod bench;
+mod deny;
 mod policies;
 mod python;
 mod rabbitmq;
+mod test;
 mod test_policies;
 mod wasm;
 mod workspace;
@@ -21,6 +24,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Set up what the tests need, and run all of them
+    Test(test::Args),
+    /// Check licences, sources and duplicates of the dependencies
+    Deny(deny::Args),
     /// Set up the wasm32-unknown-unknown target, by rustup or else from Debian's packages
     Wasm,
     /// Build the policies that the host embeds, or check that they are up to date
@@ -37,6 +44,8 @@ enum Chore {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().chore {
+        Chore::Test(args) => test::run(&args),
+        Chore::Deny(args) => deny::run(&args),
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
         Chore::Bench(args) => bench::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),

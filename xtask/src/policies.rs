@@ -33,7 +33,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     build(args.out.as_deref().unwrap_or(&committed))
 }
 
-fn build(folder: &Path) -> Result<()> {
+/// Builds them into this folder.
+pub(crate) fn build(folder: &Path) -> Result<()> {
     let digest = source_digest::of_tree()?;
     let packages = EMBEDDED.map(|name| format!("policy-{name}"));
     let modules = wasm::build(&wasm::toolchain()?, &packages)?;
@@ -46,7 +47,8 @@ fn build(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn check() -> Result<()> {
+/// That the committed ones were built from the sources as they are.
+pub(crate) fn check() -> Result<()> {
     let digest = source_digest::of_tree()?;
     for name in EMBEDDED {
         let path = workspace::root().join(FOLDER).join(name).with_extension("wasm");

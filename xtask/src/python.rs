@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::workspace;
+use crate::{apt, workspace};
 
 /// Makes the environment, or finds it as it should be, and gives the path of its interpreter, for
 /// `REPRIEVE_TEST_PYTHON`.
@@ -45,8 +45,11 @@ fn make(folder: &Path) -> Result<()> {
         }
         _ => {}
     }
-    workspace::run(Command::new("python3").args(["-m", "venv"]).arg(folder))
-        .context("python: the tests need Python 3 with venv; on Debian: apt-get install python3 python3-venv")
+    let make = || workspace::run(Command::new("python3").args(["-m", "venv"]).arg(folder));
+    // Debian has the module in a package of its own.
+    make()
+        .or_else(|_| apt::install(&["python3", "python3-venv"]).and_then(|()| make()))
+        .context("python: the tests need Python 3 with venv; on Debian, as root: apt-get install python3 python3-venv")
 }
 
 /// Whether the interpreter is there and starts: the Python that it was made from may be gone.

@@ -1,7 +1,7 @@
 //! A RabbitMQ for the tests: one that answers already, or one of our own.
 //!
 //! Ours is Debian's `rabbitmq-server`, run without a service manager, with its own node name, ports and data under
-//! `target/rabbitmq`. It is left running for the next run; `target/rabbitmq/pid` says which process it is.
+//! `~/.cache/reprieve-tests/rabbitmq`. It is left running for the next run; the file `pid` there says which process it is.
 
 mod node;
 mod package;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{fs, io};
+use std::{env, fs, io};
 
 use anyhow::{Context, Result, bail};
 
@@ -24,6 +24,13 @@ pub(crate) fn folders(parent: &str) -> Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
+}
+
+/// The cargo that runs this program, in the workspace's root: another one on the PATH would compile everything again.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
 }
 
 /// Runs a program to its end; an exit code other than 0 is an error.

@@ -1,5 +1,6 @@
 //! One RabbitMQ node of our own.
 
+use std::env;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -73,11 +74,10 @@ fn command(folder: &Path, log: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// `target/rabbitmq` beside this crate, without any process's working directory coming into it.
+/// In the user's cache: the node serves every checkout, and must outlive the one that started it.
 fn folder() -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from);
-    let folder = target.join("rabbitmq");
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cache")));
+    let folder = cache.context("rabbitmq: no home folder to keep the node's data in")?.join("reprieve-tests/rabbitmq");
     fs::create_dir_all(&folder).with_context(|| format!("rabbitmq: cannot make {}", folder.display()))?;
     folder.canonicalize().with_context(|| format!("rabbitmq: cannot find {}", folder.display()))
 }

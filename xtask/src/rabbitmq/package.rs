@@ -1,9 +1,10 @@
 //! Getting `rabbitmq-server` from the system's packages.
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+
+use crate::apt;
 
 /// The server itself, beneath Debian's wrapper, which insists on the system's user and folders.
 pub(super) const SERVER: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
@@ -15,23 +16,11 @@ pub(super) fn ensure_installed() -> Result<()> {
     if Path::new(SERVER).exists() {
         return Ok(());
     }
-    eprintln!("rabbitmq: not installed; asking apt-get for rabbitmq-server");
-    apt(&["update", "--quiet"])?;
-    apt(&["install", "--yes", "--quiet", "--no-install-recommends", "rabbitmq-server"])?;
+    apt::install(&["rabbitmq-server"]).with_context(|| {
+        format!("rabbitmq: none answers here and none can be installed, which needs root; {BY_HAND}")
+    })?;
     if !Path::new(SERVER).exists() {
         bail!("rabbitmq: the package was installed, but {SERVER} is not there; {BY_HAND}");
-    }
-    Ok(())
-}
-
-fn apt(arguments: &[&str]) -> Result<()> {
-    let status = Command::new("apt-get")
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .status()
-        .with_context(|| format!("rabbitmq: none answers here and apt-get cannot be run; {BY_HAND}"))?;
-    if !status.success() {
-        bail!("rabbitmq: apt-get {} failed ({status}; it needs root); {BY_HAND}", arguments.join(" "));
     }
     Ok(())
 }

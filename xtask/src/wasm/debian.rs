@@ -9,7 +9,7 @@ use std::{env, fs};
 use anyhow::{Context, Result, bail};
 
 use super::{TARGET, WasmToolchain, has_core};
-use crate::workspace;
+use crate::{apt, workspace};
 
 const CARGO: &str = "/usr/bin/cargo";
 const RUSTC: &str = "/usr/bin/rustc";
@@ -52,22 +52,11 @@ fn library() -> PathBuf {
 }
 
 fn install() -> Result<()> {
-    let packages = PACKAGES.join(" ");
-    println!("wasm32: installing {packages} with apt-get");
-    let install = || {
-        let mut command = Command::new("apt-get");
-        command.args(["install", "--yes", "--no-install-recommends"]).args(PACKAGES);
-        workspace::run(command.env("DEBIAN_FRONTEND", "noninteractive"))
-    };
-    let installed = install().or_else(|_| {
-        println!("wasm32: trying once more with fresh package lists");
-        workspace::run(Command::new("apt-get").arg("update"))?;
-        install()
-    });
-    installed.with_context(|| {
+    apt::install(&PACKAGES).with_context(|| {
         format!(
             "no toolchain for {TARGET}: run `rustup target add {TARGET}` where rustup reaches its servers, \
-             or, as root on Debian, `apt-get install {packages}`"
+             or, as root on Debian, `apt-get install {}`",
+            PACKAGES.join(" ")
         )
     })
 }
