@@ -2,6 +2,8 @@
 
 mod body_json;
 mod headers;
+#[cfg(test)]
+mod tests;
 mod value_json;
 
 use bytes::Bytes;
