@@ -248,6 +248,29 @@ async fn at_shutdown_handlers_finish_and_sleepers_go_back_uncounted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_shutdown_waits_for_the_handlers_that_run() {
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let opened = Arc::clone(&gate);
+    let slow = work(handler_fn(move |_: Call| {
+        let opened = Arc::clone(&opened);
+        async move {
+            opened.notified().await;
+            Ok::<(), HandlerError>(())
+        }
+    }));
+    let running = Running::start(Script::new([dead_letter()]), slow, |_| {}).await;
+    running.send("m1");
+    running.broker.wait_for("orders", |depth| depth.unsettled == 1).await;
+    running.shutdown.drain.cancel();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(!running.task.is_finished(), "it does not stop over a running handler");
+    gate.notify_one();
+    let broker = running.broker.clone();
+    running.task.await.unwrap();
+    assert!(broker.drain("orders").is_empty(), "the success was acknowledged");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_handler_that_outlives_the_shutdown_is_stopped_and_its_message_goes_back() {
     let hangs = RouteWork::Handle {
         handler: Arc::new(handler_fn(|_: Call| std::future::pending::<Result<(), HandlerError>>())),
