@@ -1,6 +1,7 @@
 //! The workspace's chores: `cargo xtask --help`. One file for each.
 
 mod bench;
+mod mutants;
 mod policies;
 mod rabbitmq;
 mod test_policies;
@@ -28,6 +29,8 @@ enum Chore {
     TestPolicies,
     /// Measure speed and memory of a release build, each figure beside its goal
     Bench(bench::Args),
+    /// Break the rules of settlement one by one and demand that the tests see it
+    Mutants(mutants::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
 }
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().chore {
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
         Chore::Bench(args) => bench::run(&args),
+        Chore::Mutants(args) => mutants::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
