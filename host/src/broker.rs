@@ -144,6 +144,8 @@ pub struct Capabilities {
     pub kind: &'static str,
     /// The longest that a delivery may be held by a retry in process.
     pub max_retry_delay: Duration,
+    /// The longest that a delivery may be held in all before the broker takes it back, with a margin.
+    pub max_hold: Duration,
     /// It can bring messages back after a delay.
     pub tiers: bool,
     /// It answers a settle, so that a failed one is known (rule 15).

@@ -16,6 +16,7 @@ mod tests;
 
 pub use arrival::{Arrival, KnownStarts, Work};
 pub use header_names::HeaderNames;
+pub(crate) use header_names::is_broker_owned;
 pub use machine::Machine;
 pub use rules::{Doubling, PublishRules, Rules};
 

@@ -13,6 +13,7 @@ pub mod command;
 mod excerpt;
 pub mod http;
 pub mod judge;
+pub(crate) mod panic;
 mod retry_after;
 
 use std::sync::Arc;

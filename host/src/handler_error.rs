@@ -45,6 +45,15 @@ impl HandlerError {
         }
     }
 
+    /// The error of a message whose attempts were cut off this many times without a result: kind `interrupted`.
+    #[must_use]
+    pub fn interrupted(times: u32) -> Self {
+        Self::new(
+            "interrupted",
+            format!("{times} attempts ended without a result: the broker took the message back each time"),
+        )
+    }
+
     /// The error of a message whose expiration passed before it could be handled again: kind `expired`.
     #[must_use]
     pub fn expired(at: Timestamp) -> Self {

@@ -49,6 +49,9 @@ use crate::policy::route_record::RouteRecord;
 use crate::route::{Judge, Phase, Route, RouteSpec, Shutdown};
 use crate::verdict::Decision;
 
+/// A policy that is being loaded at shutdown is waited for so long.
+const LONGEST_LOAD: Duration = Duration::from_secs(5);
+
 /// What a host is made of.
 pub struct HostSpec {
     /// At least one, their names distinct.
@@ -203,10 +206,15 @@ impl Host {
         }
     }
 
-    /// Takes policy names and settings of the routes that run; nothing else of them changes. Rejected policies keep the
-    /// last good one live.
+    /// Takes policy names and settings of the routes that run; nothing else of them changes, so a policy is shown the
+    /// tiers and labels that its route really has. Rejected policies keep the last good one live.
     pub async fn reconfigure(&self, routes: &[HostedRoute]) {
-        self.policies.reconfigure(routes.iter().map(|hosted| hosted.route_policy(&self.limits)).collect()).await;
+        let running = |hosted: &HostedRoute| {
+            let spec = self.routes.iter().map(|route| route.spec()).find(|spec| spec.name == hosted.route.name);
+            let route = spec.unwrap_or(&hosted.route).clone();
+            HostedRoute { route, ..hosted.clone() }.route_policy(&self.limits)
+        };
+        self.policies.reconfigure(routes.iter().map(running).collect()).await;
     }
 
     /// Stops taking messages, lets handlers finish for as long as the shutdown may take, hands everything else back
@@ -219,9 +227,12 @@ impl Host {
             self.shutdown.abort.cancel();
             self.routes_end().await;
         }
-        self.policies.shutdown().await;
         for broker in &self.brokers {
             broker.close().await;
+        }
+        // A policy that is being loaded from a file system that hangs is not waited for.
+        if timeout(LONGEST_LOAD, self.policies.shutdown()).await.is_err() {
+            warn!("a policy was still being loaded");
         }
         info!("stopped");
     }

@@ -25,6 +25,9 @@ pub use metrics::{Metrics, RouteMetrics};
 /// Events that a subscriber may be behind before it misses the oldest.
 const STREAM_CAPACITY: usize = 4096;
 
+/// The most that can be asked for.
+const LARGEST_STREAM_CAPACITY: usize = 1 << 24;
+
 /// Where events go. Clones share everything; routes need not be registered.
 #[derive(Clone)]
 pub struct Observer {
@@ -42,7 +45,14 @@ impl Observer {
     /// An observer without subscribers, with every metric at zero.
     #[must_use]
     pub fn new() -> Self {
-        let (stream, _) = broadcast::channel(STREAM_CAPACITY);
+        Self::with_capacity(STREAM_CAPACITY)
+    }
+
+    /// The same with subscribers that may fall behind by `events`: at least the usual 4096, at most 16 million. The room
+    /// is taken at once, some 50 bytes each.
+    #[must_use]
+    pub fn with_capacity(events: usize) -> Self {
+        let (stream, _) = broadcast::channel(events.clamp(STREAM_CAPACITY, LARGEST_STREAM_CAPACITY));
         Self { shared: Arc::new(Shared { stream, subscribed: AtomicBool::new(false), metrics: Metrics::new() }) }
     }
 
@@ -59,8 +69,8 @@ impl Observer {
 
     /// Every event from now on.
     ///
-    /// A subscriber that falls more than 4096 events behind gets `RecvError::Lagged` with the number that it
-    /// missed, and goes on with the oldest that is left: routes never wait for whoever watches them. Metrics miss nothing.
+    /// A subscriber that falls more than 4096 events behind, or what [`Observer::with_capacity`] was given, gets
+    /// `RecvError::Lagged` with the number that it missed, and goes on with the oldest that is left: routes never wait for whoever watches them. Metrics miss nothing.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<Event>> {
         let receiver = self.shared.stream.subscribe();

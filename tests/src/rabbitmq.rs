@@ -3,7 +3,7 @@
 mod proxy;
 mod sandbox;
 
-pub use proxy::Proxy;
+pub use proxy::{Down, Proxy};
 pub use sandbox::Sandbox;
 
 /// The variable that names the broker for the tests.

@@ -3,6 +3,7 @@
 mod bench;
 mod mutants;
 mod policies;
+mod python;
 mod rabbitmq;
 mod test_policies;
 mod wasm;
@@ -33,6 +34,8 @@ enum Chore {
     Mutants(mutants::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
+    /// Set up the Python that tests use, with what they need, and print its path
+    Python,
 }
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Chore::Bench(args) => bench::run(&args),
         Chore::Mutants(args) => mutants::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
+        Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),
         Chore::TestPolicies => test_policies::run(),
     };

@@ -167,6 +167,7 @@ impl Broker for MemoryBroker {
             kind: "memory",
             // Nothing bounds it here, and no slot should be held for longer.
             max_retry_delay: Duration::from_secs(24 * 60 * 60),
+            max_hold: Duration::MAX,
             tiers: true,
             answers_settles: true,
             remembers_starts: "that a message was handed over before, until the process ends: messages do not outlive it",

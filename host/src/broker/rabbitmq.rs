@@ -89,6 +89,7 @@ impl Broker for RabbitMq {
             kind: "rabbitmq",
             // The broker takes a delivery back after 30 minutes; that must hold several retries.
             max_retry_delay: Duration::from_secs(120),
+            max_hold: Duration::from_secs(15 * 60),
             tiers: true,
             answers_settles: false,
             remembers_starts: "a redelivered flag; quorum queues also count hand-overs, innocent prefetched ones \

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -65,12 +66,15 @@ Exit codes:
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     start_log(arguments)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that the host runs on")?;
-    runtime.block_on(serve(&arguments.config.config))?;
-    Ok(ExitCode::SUCCESS)
+    let result = runtime.block_on(serve(&arguments.config.config));
+    // Threads that wait for a file system that hangs are left behind.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    result.map(|()| ExitCode::SUCCESS)
 }
 
 fn start_log(arguments: &RunArguments) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&arguments.log).with_context(|| {
+    // The AMQP client logs whole messages, and as errors what the host asks on purpose. Last wins, so it can be asked for.
+    let filter = EnvFilter::try_new(format!("lapin=off,{}", arguments.log)).with_context(|| {
         format!("--log {:?} is no filter; write a level such as info, or reprieve=debug", arguments.log)
     })?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

@@ -38,7 +38,7 @@ pub struct RouteConfig {
     pub header_prefix: String,
     /// How a requeue is slowed down.
     pub requeue: RequeueConfig,
-    /// A policy's fault or an infeasible verdict may end in a drop where nothing else is left.
+    /// A policy's fault may end in a drop where nothing else is left. An infeasible verdict never does.
     pub allow_drop_on_fault: bool,
     /// The longest retry in process; `None` is the broker's own bound, which holds in any case.
     pub max_retry_delay: Option<Duration>,

@@ -74,17 +74,19 @@ impl Past {
         if headers.is_empty() {
             return Self { expires_at: expiration(), ..Self::default() };
         }
-        let redrives = headers.get(&names.redrives).and_then(count);
-        // Copies of another route, and redriven ones, begin anew.
-        if headers.text(&names.route) != Some(&*rules.route) {
-            return Self { redrives, expires_at: expiration(), ..Self::default() };
-        }
         let time = |name: &str| headers.text(name).and_then(parse_time);
+        let redrives = headers.get(&names.redrives).and_then(count);
+        let expires_at = time(&names.expires_at).or_else(expiration);
+        // Copies of another route, and redriven ones, begin anew; when a message expires concerns every route.
+        if headers.text(&names.route) != Some(&*rules.route) {
+            return Self { redrives, expires_at, ..Self::default() };
+        }
         Self {
             attempts: headers.get(&names.attempts).and_then(count).unwrap_or(0),
             tier: headers.text(&names.tier).map(str::to_owned),
-            due: time(&names.due),
-            expires_at: time(&names.expires_at).or_else(expiration),
+            // No copy of ours is due later: what says so was not written by this host.
+            due: time(&names.due).map(|due| due.min(arrival.at.after(rules.max_delay))),
+            expires_at,
             first_failed_at: time(&names.first_failed_at),
             redrives,
             is_our_copy: true,
@@ -92,12 +94,11 @@ impl Past {
     }
 }
 
-/// When the message expires: by its own expiration, from its own timestamp where it has one. A broker
-/// counts from the moment it entered the queue, which it does not tell, so this is the latest that it can be.
+/// The latest that the message can expire by its own expiration. The broker counts from the moment it entered the
+/// queue, which it does not tell; the sender's timestamp is by another clock, and in whole seconds on AMQP.
 fn expires_at(message: &Message, arrived: Timestamp) -> Option<Timestamp> {
     let lifetime: u64 = message.properties.expiration.as_ref()?.trim().parse().ok()?;
-    let from = message.timestamp.unwrap_or(arrived);
-    Some(Timestamp(from.0.saturating_add(lifetime)))
+    Some(Timestamp(arrived.0.saturating_add(lifetime)))
 }
 
 fn count(value: &HeaderValue) -> Option<u32> {
@@ -110,7 +111,7 @@ fn parse_time(text: &str) -> Option<Timestamp> {
 }
 
 impl HeaderNames {
-    /// A header's text on a copy that this route made, else nothing.
+    /// A header of a copy that this route made, else nothing.
     pub(super) fn kept<'m>(&self, message: &'m Message, past: &Past, name: &str) -> Option<&'m HeaderValue> {
         past.is_our_copy.then(|| message.headers.get(name)).flatten()
     }

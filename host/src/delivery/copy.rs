@@ -1,6 +1,7 @@
 //! The message that the host publishes in a delivery's place: the same one (rule 10), with our headers, bounded (rule 11).
 
 use super::arrival::Past;
+use super::header_names::is_broker_owned;
 use super::{Arrival, Rules};
 use crate::handler_error::HandlerError;
 use crate::message::{HeaderValue, Headers, Message};
@@ -12,7 +13,10 @@ use crate::verdict::Maker;
 pub(super) enum Form {
     /// The sender's headers, and ours with long text cut to what is left of the budget.
     Full,
-    /// Only what later attempts depend on.
+    /// The sender's headers, and of ours what later attempts depend on. A message that is to be handled again never
+    /// carries less.
+    Short,
+    /// Only those of ours.
     Minimal,
     /// The message without any header: a dead letter that lost its label is better than none.
     Bare,
@@ -49,28 +53,48 @@ pub(super) fn copy(arrival: &Arrival, past: &Past, note: &Note<'_>, rules: &Rule
     message.properties.user_id = None;
     message.headers = match form {
         Form::Full => full(arrival, past, note, rules),
+        Form::Short => {
+            let ours = minimal(past, note, rules, SHORTEST_TEXT);
+            senders(arrival, note, rules).into_iter().chain(ours).collect()
+        }
         Form::Minimal => minimal(past, note, rules, SHORTEST_TEXT * 2),
         Form::Bare => Headers::new(),
     };
     message
 }
 
-fn full(arrival: &Arrival, past: &Past, note: &Note<'_>, rules: &Rules) -> Headers {
-    let original = &arrival.message.headers;
-    let names = &rules.names;
-    let senders: Headers = original
-        .iter()
-        .filter(|(name, _)| names.is_senders(name) && !note.headers.iter().any(|(added, _)| added == name))
-        .map(|(name, value)| (name.to_owned(), value.clone()))
-        .collect();
+/// The message on its way to its next tier: as it is, but for what the broker wrote.
+pub(super) fn pass_on(arrival: &Arrival, tier: &str, rules: &Rules) -> Message {
+    let mut message = (*arrival.message).clone();
+    message.headers.retain(|name| !is_broker_owned(name));
+    message.headers.set(rules.names.tier.as_str(), tier);
+    message.properties.expiration = None;
+    message.properties.user_id = None;
+    message
+}
 
-    // Error and reason are the only texts of ours without a bound of their own: they share what is left.
-    let room = rules.max_header_bytes.map_or(usize::MAX, |most| most.saturating_sub(encoded_size(&senders) + 2048)) / 2;
-    let text = room.clamp(SHORTEST_TEXT, LONGEST_TEXT);
-    let mut headers = senders;
-    for (name, value) in note.headers {
+/// The sender's headers. What the policy adds goes before one of the same name; names of ours it cannot give.
+fn senders(arrival: &Arrival, note: &Note<'_>, rules: &Rules) -> Headers {
+    let is_added = |name: &str| note.headers.iter().any(|(added, _)| added == name);
+    let original = arrival.message.headers.iter();
+    original
+        .filter(|(name, _)| rules.names.is_senders(name) && !is_added(name))
+        .map(|(name, value)| (name.to_owned(), value.clone()))
+        .collect()
+}
+
+fn full(arrival: &Arrival, past: &Past, note: &Note<'_>, rules: &Rules) -> Headers {
+    let names = &rules.names;
+    let mut headers = senders(arrival, note, rules);
+    for (name, value) in note.headers.iter().filter(|(name, _)| names.is_senders(name)) {
         headers.push(name.as_str(), value.as_str());
     }
+    for (name, value) in taken_from_sender(arrival, rules) {
+        headers.push(name, value);
+    }
+    // Error and reason are the only texts of ours without a bound of their own: they share what is left.
+    let room = rules.max_header_bytes.map_or(usize::MAX, |most| most.saturating_sub(encoded_size(&headers) + 2048)) / 2;
+    let text = room.clamp(SHORTEST_TEXT, LONGEST_TEXT);
     for (name, value) in minimal(past, note, rules, text) {
         headers.push(name, value);
     }
@@ -82,9 +106,6 @@ fn full(arrival: &Arrival, past: &Past, note: &Note<'_>, rules: &Rules) -> Heade
         put(&names.policy, maker.to_string().into());
     }
     for (name, value) in origin(arrival, past, rules) {
-        put(name, value);
-    }
-    for (name, value) in taken_from_sender(arrival, past, rules) {
         put(name, value);
     }
     headers
@@ -133,8 +154,8 @@ fn origin<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Vec<(&'r str,
     .collect()
 }
 
-/// What the sender set and a copy cannot carry as it was, kept under our prefix.
-fn taken_from_sender<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Vec<(&'r str, HeaderValue)> {
+/// What the sender set and a copy cannot carry as it was, kept under our prefix, whichever route made the copy.
+fn taken_from_sender<'r>(arrival: &Arrival, rules: &'r Rules) -> Vec<(&'r str, HeaderValue)> {
     let names = &rules.names;
     let properties = &arrival.message.properties;
     let headers = &arrival.message.headers;
@@ -147,7 +168,7 @@ fn taken_from_sender<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Ve
     ]
     .into_iter()
     .filter_map(|(name, value)| {
-        let kept = || names.kept(&arrival.message, past, name).cloned();
+        let kept = || headers.get(name).cloned();
         Some((name.as_str(), value.or_else(kept)?))
     })
     .collect()

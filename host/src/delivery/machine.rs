@@ -21,8 +21,9 @@ use crate::handler_error::HandlerError;
 use crate::timestamp::{Timestamp, millis};
 use crate::verdict::{Action, Decision, Fault, Maker, Verdict};
 
-/// A policy may stop a route's intake for so long at most; it can ask again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60 * 60);
+/// A policy may stop a route's intake for so long at most; it can ask again. Prefetched messages wait with it, and
+/// RabbitMQ takes those back after half an hour.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
 
 /// One delivery's life.
 #[derive(Debug, Clone)]
@@ -37,6 +38,10 @@ pub struct Machine {
     lost: bool,
     /// The host is shutting down.
     stopping: bool,
+    /// The policy has been told that the handler never came to an end.
+    told_of_interruptions: bool,
+    /// It goes back because a verdict says so.
+    requeued: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -64,7 +69,17 @@ impl Machine {
     pub fn new(rules: Arc<Rules>, arrival: Arrival) -> Self {
         let past = Past::read(&arrival, &rules);
         let attempt = past.attempts.saturating_add(arrival.known.starts);
-        Self { rules, arrival, past, attempt, state: State::New, lost: false, stopping: false }
+        Self {
+            rules,
+            arrival,
+            past,
+            attempt,
+            state: State::New,
+            lost: false,
+            stopping: false,
+            told_of_interruptions: false,
+            requeued: false,
+        }
     }
 
     /// Whether [`Effect::End`] was given.
@@ -88,7 +103,10 @@ impl Machine {
     /// What the host should remember of this copy in case it comes back.
     #[must_use]
     pub fn known_starts(&self) -> KnownStarts {
-        KnownStarts { starts: self.attempt.saturating_sub(self.past.attempts), ..self.arrival.known }
+        // Without a handler, an arrival counts only where it led to something: the consumer did not try again.
+        let counts = matches!(self.arrival.work, Work::Handle) || self.requeued;
+        let starts = self.attempt.saturating_sub(self.past.attempts);
+        KnownStarts { starts: if counts { starts } else { self.arrival.known.starts }, ..self.arrival.known }
     }
 
     /// Takes one input and appends what is to be done. An input that does not fit the state (the answer to
@@ -136,14 +154,19 @@ impl Machine {
     }
 
     fn attempt(&mut self, circumstances: Circumstances, now: Timestamp, effects: &mut Vec<Effect>) -> State {
-        match (self.past.expires_at.filter(|at| *at <= now), &self.arrival.work) {
-            (Some(at), _) => {
-                self.attempt = self.attempt.max(1);
-                self.judge(HandlerError::expired(at), circumstances, now, effects)
-            }
+        // Before the first attempt its expiration is the broker's matter.
+        let expired = self.past.expires_at.filter(|at| *at <= now && self.attempt > 0);
+        match (expired, &self.arrival.work) {
+            (Some(at), _) => self.judge(HandlerError::expired(at), circumstances, now, effects),
             (None, Work::Judge { error, .. }) => {
                 let error = error.clone();
                 self.judge(error, circumstances, now, effects)
+            }
+            (None, Work::Handle)
+                if !self.told_of_interruptions && self.arrival.known.interruptions >= self.rules.max_interruptions =>
+            {
+                self.told_of_interruptions = true;
+                self.judge(HandlerError::interrupted(self.arrival.known.interruptions), circumstances, now, effects)
             }
             (None, Work::Handle) => {
                 self.attempt = self.attempt.saturating_add(1);
@@ -277,7 +300,8 @@ impl Machine {
         let has_handler = matches!(self.arrival.work, Work::Handle);
         let can_return = has_handler || matches!(&self.arrival.work, Work::Judge { back_to: Some(_), .. });
         let requeues = self.arrival.known.requeues;
-        Situation { now, expires_at: self.past.expires_at, requeues, has_handler, can_return }
+        let held = now.since(self.arrival.at);
+        Situation { now, expires_at: self.past.expires_at, requeues, held, has_handler, can_return }
     }
 
     fn origin_topic(&self) -> &str {

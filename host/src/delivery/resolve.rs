@@ -30,6 +30,8 @@ pub(super) struct Situation {
     pub(super) expires_at: Option<Timestamp>,
     /// Times that this copy was handed back before.
     pub(super) requeues: u32,
+    /// How long this delivery has been here.
+    pub(super) held: Duration,
     /// There is a handler here to run again; else the message goes back to where it failed.
     pub(super) has_handler: bool,
     /// There is a queue for a delayed message to come back to.
@@ -60,6 +62,9 @@ fn retry(delay_ms: u64, situation: Situation, rules: &Rules) -> Resolved {
     } else if wait > rules.max_retry_delay {
         let limit = humantime::format_duration(rules.max_retry_delay);
         format!("a retry may hold its slot for {limit} at most: a longer one goes through a tier")
+    } else if situation.held.saturating_add(wait) > rules.max_hold && tier_for(wait, rules).is_some() {
+        let limit = humantime::format_duration(rules.max_hold);
+        format!("the broker lets a delivery be held for {limit} in all: the next retry goes through a tier")
     } else {
         return match outlives(situation.now.after(wait), situation) {
             Some(why) => last_resort(why, situation, rules),
@@ -73,11 +78,17 @@ fn retry(delay_ms: u64, situation: Situation, rules: &Rules) -> Resolved {
 
 fn delay(delay_ms: u64, situation: Situation, rules: &Rules) -> Resolved {
     let most = millis(rules.max_delay);
-    let (delay_ms, why) = if delay_ms > most {
-        let limit = humantime::format_duration(rules.max_delay);
-        (most, Some(format!("the longest delay is {limit}")))
-    } else {
-        (delay_ms, None)
+    let longest_tier = rules.tiers.last().map(|tier| millis(tier.delay));
+    let (delay_ms, why) = match longest_tier {
+        // Whoever consumes the origin does not know of due times, so there is no second hop.
+        Some(longest) if !situation.has_handler && delay_ms > longest => {
+            (longest, Some("the longest tier is as long as a delay can be on a route without a handler".to_owned()))
+        }
+        _ if delay_ms > most => {
+            let limit = humantime::format_duration(rules.max_delay);
+            (most, Some(format!("the longest delay is {limit}")))
+        }
+        _ => (delay_ms, None),
     };
     match tier_for(Duration::from_millis(delay_ms), rules) {
         Some(tier) => through(tier, delay_ms, why, situation, rules),

@@ -29,6 +29,10 @@ pub struct Rules {
     pub retry: RetryPolicy,
     /// The longest retry that may hold a slot (rule 12).
     pub max_retry_delay: Duration,
+    /// The longest that a delivery may be held in all, retries and waits together: past it, a retry becomes a delay.
+    pub max_hold: Duration,
+    /// After so many attempts that ended without a result the policy is asked before the next one.
+    pub max_interruptions: u32,
     /// The longest delay through tiers, hops included.
     pub max_delay: Duration,
     /// The cool-down before a delivery is handed back.
@@ -55,6 +59,8 @@ impl Rules {
             dead_letters: BTreeMap::new(),
             retry: RetryPolicy::default(),
             max_retry_delay: Duration::from_secs(60),
+            max_hold: Duration::MAX,
+            max_interruptions: 5,
             max_delay: Duration::from_secs(7 * 24 * 60 * 60),
             requeue: Doubling { initial: Duration::from_secs(1), max: Duration::from_secs(60) },
             requeue_is_safe: true,
@@ -108,7 +114,9 @@ mod tests {
         let wait = Doubling { initial: Duration::from_secs(1), max: Duration::from_secs(60) };
         assert_eq!(wait.after(0), Duration::from_secs(1));
         assert_eq!(wait.after(3), Duration::from_secs(8));
-        assert_eq!(wait.after(u32::MAX), Duration::from_secs(60));
+        for times in [6, 31, 32, 33, u32::MAX] {
+            assert_eq!(wait.after(times), Duration::from_secs(60), "{times}");
+        }
         let nothing = Doubling { initial: Duration::ZERO, max: Duration::ZERO };
         assert!(nothing.after(5) > Duration::ZERO);
     }

@@ -17,7 +17,6 @@
 //! error. The latter two have the kind `error`, unless what they hold is a [`HandlerError`].
 
 mod convert;
-mod panic;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +24,7 @@ use std::future::Future;
 
 use async_trait::async_trait;
 
-use super::{Call, Handler};
+use super::{Call, Handler, panic};
 use crate::handler_error::HandlerError;
 
 /// A handler out of an asynchronous closure. A panic in it is an error of kind `panic`, with the stack trace as

@@ -68,6 +68,16 @@ async fn a_slow_subscriber_is_told_how_many_events_it_missed() {
     assert!(events.recv().await.is_ok());
 }
 
+#[tokio::test]
+async fn a_subscriber_misses_nothing_as_long_as_the_stream_has_room() {
+    let observer = Observer::with_capacity(2 * STREAM_CAPACITY);
+    let mut events = observer.subscribe();
+    for _ in 0..2 * STREAM_CAPACITY {
+        observer.emit(&route(), consumed(None));
+    }
+    assert!(events.recv().await.is_ok());
+}
+
 #[test]
 fn a_subscriber_that_left_leaves_no_trace() {
     let observer = Observer::new();

@@ -1,6 +1,7 @@
 //! Carries out what one delivery's machine asks for, and feeds back what came of it.
 
 use std::hash::{BuildHasher, RandomState};
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,15 +9,17 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout};
-use tracing::{debug, info};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, error, info};
 
 use super::memory::{CopyKey, Remembered};
 use super::{Route, RouteWork};
-use crate::broker::{Delivery, Settlement, Settler};
+use crate::broker::{Delivery, Origin, Settlement, Settler};
 use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Rules, Work};
 use crate::event::EventKind;
-use crate::handler::{Call, judge};
+use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
+use crate::message::Message;
 
 /// What is under way for the machine; it resolves to the machine's next input.
 type Operation = Pin<Box<dyn Future<Output = Input> + Send>>;
@@ -25,31 +28,52 @@ impl Route {
     /// Takes a delivery from its slot to its end.
     pub(super) async fn drive(self: Arc<Self>, delivery: Delivery, rules: Arc<Rules>, slot: OwnedSemaphorePermit) {
         self.metrics.in_flight.inc();
-        let key = (delivery.redelivered && !self.memory.is_empty()).then(|| self.copy_key(&delivery));
-        match key.and_then(|key| self.memory.take(key)) {
-            Some(Remembered::Done) => self.acknowledge_unrun(&delivery).await,
-            Some(Remembered::Open(known)) => self.run_machine(delivery, rules, known).await,
-            None => self.run_machine(delivery, rules, KnownStarts::default()).await,
+        let id = delivery.message.id.clone();
+        let settler: Arc<dyn Settler> = Arc::from(delivery.settler);
+        let delivery = InWork {
+            message: delivery.message,
+            origin: delivery.origin,
+            redelivered: delivery.redelivered,
+            lost: delivery.lost,
+            settler: Arc::clone(&settler),
+        };
+        // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
+        if AssertUnwindSafe(self.take_on(delivery, rules)).catch_unwind().await.is_err() {
+            error!(route = %self.spec.name, id, "a panic while a delivery was in work: it goes back to the broker");
+            if let Err(error) = settler.settle(Settlement::Release).await {
+                error!(route = %self.spec.name, id, %error, "it could not be handed back");
+            }
         }
         self.metrics.in_flight.dec();
         drop(slot);
     }
 
-    fn copy_key(&self, delivery: &Delivery) -> CopyKey {
-        CopyKey::of(&delivery.message, &self.names.attempts)
-    }
-
-    /// The outcome of this copy is durable already; only its ack was lost (rule 13).
-    async fn acknowledge_unrun(&self, delivery: &Delivery) {
-        info!(route = %self.spec.name, id = delivery.message.id, "acknowledged unrun: its outcome was durable before the connection was lost");
-        if delivery.settler.settle(Settlement::Ack).await.is_err() {
-            self.memory.remember(self.copy_key(delivery), Remembered::Done);
+    async fn take_on(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>) {
+        let may_be_known = delivery.redelivered && !self.memory.is_empty();
+        let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
+        match key.and_then(|key| self.memory.take(key)) {
+            Some(Remembered::Done) => self.acknowledge_unrun(&delivery).await,
+            Some(Remembered::Open(known)) => self.run_machine(delivery, rules, known).await,
+            None => self.run_machine(delivery, rules, KnownStarts::default()).await,
         }
     }
 
-    async fn run_machine(self: &Arc<Self>, delivery: Delivery, rules: Arc<Rules>, known: KnownStarts) {
-        let settler: Arc<dyn Settler> = Arc::from(delivery.settler);
-        let (message, origin, redelivered) = (delivery.message, delivery.origin, delivery.redelivered);
+    fn remember(&self, message: &Message, what: Remembered) {
+        if let Some(key) = CopyKey::of(message) {
+            self.memory.remember(key, what);
+        }
+    }
+
+    /// The outcome of this copy is durable already; only its ack was lost (rule 13).
+    async fn acknowledge_unrun(&self, delivery: &InWork) {
+        info!(route = %self.spec.name, id = delivery.message.id, "acknowledged unrun: its outcome was durable before the connection was lost");
+        if delivery.settler.settle(Settlement::Ack).await.is_err() {
+            self.remember(&delivery.message, Remembered::Done);
+        }
+    }
+
+    async fn run_machine(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>, known: KnownStarts) {
+        let InWork { message, origin, redelivered, lost, settler } = delivery;
         let work = match &self.spec.work {
             RouteWork::Handle { .. } => Work::Handle,
             RouteWork::Judge(settings) => {
@@ -65,6 +89,8 @@ impl Route {
         let mut life = Life {
             route: self,
             machine: Machine::new(rules, arrival),
+            message,
+            redelivered,
             settler,
             operation: None,
             held: false,
@@ -76,13 +102,13 @@ impl Route {
             let input = tokio::select! {
                 biased;
                 input = life.operation() => input,
-                () = delivery.lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
+                () = lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
                 () = self.shutdown.abort.cancelled(), if !aborts => { aborts = true; Input::Abort }
                 () = self.shutdown.drain.cancelled(), if !drains => { drains = true; Input::Shutdown }
             };
             life.take(input);
         }
-        life.end(&message);
+        life.end();
     }
 
     fn circumstances(&self, error: Option<&HandlerError>) -> Circumstances {
@@ -96,8 +122,10 @@ impl Route {
             unreachable!("a machine that judges runs no handler")
         };
         let begin = Instant::now();
-        let result =
-            timeout(*limit, handler.handle(&call)).await.unwrap_or_else(|_| Err(HandlerError::timeout(*limit)));
+        let result = timeout(*limit, panic::caught(handler.handle(&call)))
+            .await
+            .unwrap_or_else(|_| Ok(Err(HandlerError::timeout(*limit))));
+        let result = result.and_then(std::convert::identity);
         self.metrics.observe_handler(begin.elapsed());
         let circumstances = match &result {
             Ok(()) => {
@@ -110,10 +138,21 @@ impl Route {
     }
 }
 
+/// A delivery whose settler outlives a panic.
+struct InWork {
+    message: Arc<Message>,
+    origin: Origin,
+    redelivered: bool,
+    lost: CancellationToken,
+    settler: Arc<dyn Settler>,
+}
+
 /// One delivery in work.
 struct Life<'r> {
     route: &'r Arc<Route>,
     machine: Machine,
+    message: Arc<Message>,
+    redelivered: bool,
     settler: Arc<dyn Settler>,
     operation: Option<Operation>,
     /// Counted among those that are held because publishing fails.
@@ -135,8 +174,13 @@ impl Life<'_> {
     }
 
     fn take(&mut self, input: Input) {
+        let is_loss = input == Input::Lost;
         let mut effects = Vec::with_capacity(4);
         self.machine.handle(input, self.route.now(), &mut effects);
+        // The broker may hand it over again while its handler still runs.
+        if is_loss {
+            self.route.remember(&self.message, Remembered::Open(self.machine.known_starts()));
+        }
         for effect in effects {
             self.carry_out(effect);
         }
@@ -165,6 +209,10 @@ impl Life<'_> {
                 }));
             }
             Effect::Settle(settlement) => {
+                // It can be back before the settle has returned.
+                if settlement != Settlement::Ack {
+                    route.remember(&self.message, Remembered::Open(self.machine.known_starts()));
+                }
                 let settler = Arc::clone(&self.settler);
                 self.operation = Some(async move { Input::Settled(settler.settle(settlement).await) }.boxed());
             }
@@ -198,19 +246,28 @@ impl Life<'_> {
         self.route.observer.emit(&self.route.spec.name, event);
     }
 
-    /// Remembers what the broker cannot, in case it hands this copy over again.
-    fn end(self, message: &crate::message::Message) {
+    /// Keeps what is remembered of this copy in step with how it ended.
+    fn end(self) {
+        match self.ending {
+            Some(Ending::Lost { durable: true }) => {
+                debug!(route = %self.route.spec.name, id = self.message.id, "the ack was lost after the outcome was durable");
+                self.route.remember(&self.message, Remembered::Done);
+            }
+            Some(Ending::Lost { durable: false } | Ending::Requeued | Ending::Released) | None => {}
+            // Another hand-over of this copy may have left a memory behind, which must not stand for a later message.
+            Some(_) if self.redelivered && !self.route.memory.is_empty() => {
+                let key = CopyKey::of(&self.message);
+                key.and_then(|key| self.route.memory.take(key));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+impl Drop for Life<'_> {
+    fn drop(&mut self) {
         if self.held {
             self.route.metrics.held.dec();
         }
-        let remembered = match self.ending {
-            Some(Ending::Lost { durable: true }) => Remembered::Done,
-            Some(Ending::Lost { durable: false } | Ending::Requeued | Ending::Released) => {
-                Remembered::Open(self.machine.known_starts())
-            }
-            _ => return,
-        };
-        debug!(route = %self.route.spec.name, id = message.id, ?remembered, "the broker has the delivery");
-        self.route.memory.remember(CopyKey::of(message, &self.route.names.attempts), remembered);
     }
 }

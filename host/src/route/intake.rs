@@ -18,7 +18,7 @@ const RECONNECT: Doubling = Doubling { initial: Duration::from_millis(500), max:
 const LAST_SETTLES: Duration = Duration::from_secs(2);
 
 /// A broker that does not take a cancel within this time is not waited for: unsettled deliveries go back anyway.
-const LONGEST_STOP: Duration = Duration::from_secs(5);
+const LONGEST_STOP: Duration = Duration::from_secs(8);
 
 impl Route {
     /// Runs until shutdown, and returns once every delivery has ended or the time for that is over.
@@ -97,8 +97,18 @@ impl Route {
         loop {
             // The slot comes first: what is not taken stays with the broker.
             let slot = Arc::clone(slots).acquire_owned().await.expect("the slots are never closed");
-            self.wait_while_paused().await;
-            match consumer.next().await {
+            let delivery = loop {
+                self.wait_while_paused().await;
+                tokio::select! {
+                    biased;
+                    delivery = consumer.next() => break delivery,
+                    // A pause that begins while nothing was there to take holds for what comes next.
+                    () = self.pauses.begin() => {}
+                }
+            };
+            match delivery {
+                // The broker hands it over again; here it could not be settled.
+                Ok(delivery) if delivery.lost.is_cancelled() => {}
                 Ok(delivery) => drop(tokio::spawn(Arc::clone(self).drive(delivery, Arc::clone(rules), slot))),
                 Err(problem) => return problem,
             }
@@ -125,6 +135,7 @@ impl Route {
             dead_letters: spec.dead_letters.clone(),
             retry: spec.retry.clone(),
             max_retry_delay: spec.retry_bound(),
+            max_hold: spec.broker.capabilities().max_hold,
             requeue: spec.requeue,
             requeue_is_safe: prepared.requeue_is_safe,
             publish: spec.publish,

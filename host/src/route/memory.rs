@@ -2,22 +2,26 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use lru::LruCache;
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
-use crate::delivery::KnownStarts;
+use crate::delivery::{KnownStarts, is_broker_owned};
 use crate::message::Message;
 
 /// Copies remembered on one route; the one that was seen longest ago is forgotten first.
 const CAPACITY: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
 
-/// A copy, by id, count and body. A delayed copy has another count, so it is another copy.
+/// A copy that a broker may hand over again: the same id, count, headers and body. A delayed copy has another count or
+/// due time, so it is another copy. What the broker itself writes differs from one hand-over to the next and is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CopyKey([u8; 32]);
 
 impl CopyKey {
-    pub(super) fn of(message: &Message, attempts_header: &str) -> Self {
+    /// Nothing for a message without an id: two of those may be alike and yet not the same.
+    pub(super) fn of(message: &Message) -> Option<Self> {
         let mut digest = Sha256::new();
         let mut add = |part: Option<&[u8]>| match part {
             None => digest.update([0]),
@@ -27,11 +31,13 @@ impl CopyKey {
                 digest.update(bytes);
             }
         };
-        add(message.id.as_deref().map(str::as_bytes));
-        let count = message.headers.get(attempts_header).and_then(crate::message::HeaderValue::as_i64);
-        add(count.map(i64::to_le_bytes).as_ref().map(<[u8; 8]>::as_slice));
+        add(Some(message.id.as_ref()?.as_bytes()));
+        for (name, value) in message.headers.iter().filter(|(name, _)| !is_broker_owned(name)) {
+            add(Some(name.as_bytes()));
+            add(Some(format!("{value:?}").as_bytes()));
+        }
         add(message.body.as_deref());
-        Self(digest.finalize().into())
+        Some(Self(digest.finalize().into()))
     }
 }
 
@@ -44,8 +50,13 @@ pub(super) enum Remembered {
     Done,
 }
 
+/// A broker that was cut off hands a delivery over again at once. What is older stands for a message that was sent anew.
+const BELIEVED: Duration = Duration::from_secs(15 * 60);
+
+type Entries = LruCache<CopyKey, (Remembered, Instant)>;
+
 #[derive(Debug)]
-pub(super) struct Memory(Mutex<LruCache<CopyKey, Remembered>>);
+pub(super) struct Memory(Mutex<Entries>);
 
 impl Default for Memory {
     fn default() -> Self {
@@ -62,15 +73,16 @@ impl Memory {
     }
 
     pub(super) fn remember(&self, key: CopyKey, what: Remembered) {
-        self.lock().put(key, what);
+        self.lock().put(key, (what, Instant::now()));
     }
 
     /// What is known of a copy, once: who takes it must remember it again if the copy goes back again.
     pub(super) fn take(&self, key: CopyKey) -> Option<Remembered> {
-        self.lock().pop(&key)
+        let (what, since) = self.lock().pop(&key)?;
+        (since.elapsed() < BELIEVED).then_some(what)
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<CopyKey, Remembered>> {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         // Nothing in here can be left half-done by a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -81,7 +93,7 @@ mod tests {
     use super::*;
 
     fn key(message: &Message) -> CopyKey {
-        CopyKey::of(message, "reprieve-attempts")
+        CopyKey::of(message).expect("it has an id")
     }
 
     #[test]
@@ -89,23 +101,33 @@ mod tests {
         let first = Message::new("b").with_id("m1");
         let delayed = first.clone().with_header("reprieve-attempts", 1_u32);
         assert_ne!(key(&first), key(&delayed));
+        let hop = delayed.clone().with_header("reprieve-tier", "5m");
+        assert_ne!(key(&delayed), key(&hop));
     }
 
     #[test]
-    fn id_and_body_cannot_stand_for_each_other() {
+    fn what_the_broker_writes_at_each_hand_over_does_not_matter() {
+        let first = Message::new("b").with_id("m1");
+        assert_eq!(key(&first), key(&first.clone().with_header("x-delivery-count", 2_i64)));
+    }
+
+    #[test]
+    fn id_and_body_cannot_stand_for_each_other_and_without_an_id_nothing_is_known() {
         assert_ne!(key(&Message::new("ab").with_id("c")), key(&Message::new("b").with_id("ca")));
-        assert_ne!(key(&Message::new("")), key(&Message::default()));
+        assert_eq!(CopyKey::of(&Message::new("b")), None);
     }
 
-    #[test]
-    fn what_is_remembered_is_given_once_and_the_oldest_is_forgotten() {
+    #[tokio::test(start_paused = true)]
+    async fn what_is_remembered_is_given_once_and_the_oldest_is_forgotten() {
         let memory = Memory::default();
-        let keys: Vec<_> = (0..=CAPACITY.get()).map(|n| key(&Message::new(n.to_string()))).collect();
+        let keys: Vec<_> = (0..=CAPACITY.get()).map(|n| key(&Message::new("b").with_id(n.to_string()))).collect();
         for key in &keys {
             memory.remember(*key, Remembered::Done);
         }
         assert_eq!(memory.take(keys[0]), None);
         assert_eq!(memory.take(keys[1]), Some(Remembered::Done));
         assert_eq!(memory.take(keys[1]), None);
+        tokio::time::advance(BELIEVED).await;
+        assert_eq!(memory.take(keys[2]), None, "too long ago");
     }
 }

@@ -42,6 +42,15 @@ impl Pauses {
         self.0.borrow().latest().is_some_and(|until| until > Instant::now())
     }
 
+    /// Waits until intake is to rest.
+    pub(super) async fn begin(&self) {
+        let mut changes = self.0.subscribe();
+        while !self.is_paused() {
+            // The sender lives in `self`: this cannot fail while we wait.
+            let _ = changes.changed().await;
+        }
+    }
+
     /// Waits until no pause is left.
     pub(super) async fn over(&self) {
         let mut changes = self.0.subscribe();

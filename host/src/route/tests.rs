@@ -46,7 +46,7 @@ struct Running {
 }
 
 impl Running {
-    async fn start(judge: Arc<Script>, handler: RouteWork, change: impl FnOnce(&mut RouteSpec)) -> Self {
+    async fn start(judge: Arc<dyn Judge>, handler: RouteWork, change: impl FnOnce(&mut RouteSpec)) -> Self {
         let broker = MemoryBroker::new(1000);
         let mut spec = RouteSpec::new("orders", "orders", Arc::new(broker.clone()), handler);
         spec.tiers = vec![Tier { name: "30s".to_owned(), delay: Duration::from_secs(30) }];
@@ -66,7 +66,9 @@ impl Running {
     }
 
     async fn dead_letter(&self) -> Arc<Message> {
-        self.broker.wait_for("orders.dlq", |depth| depth.ready > 0).await;
+        // Of the test's own time: a message that never comes is a failure, not a test that hangs.
+        let comes = self.broker.wait_for("orders.dlq", |depth| depth.ready > 0);
+        tokio::time::timeout(Duration::from_secs(3600), comes).await.expect("a dead letter within the hour");
         self.broker.drain("orders.dlq").remove(0)
     }
 
@@ -112,6 +114,50 @@ async fn a_handler_that_hangs_is_timed_out_and_can_still_be_dead_lettered() {
     let running = Running::start(Script::new([dead_letter()]), hangs, |_| {}).await;
     running.send("m1");
     assert_eq!(running.dead_letter().await.headers.text("reprieve-error-kind"), Some("timeout"));
+    running.stop().await;
+}
+
+/// A handler that is no closure, so nothing of ours is around it.
+struct Panics;
+
+#[async_trait]
+impl crate::handler::Handler for Panics {
+    async fn handle(&self, _: &Call) -> Result<(), HandlerError> {
+        panic!("no stock")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_has_failed() {
+    let running = Running::start(Script::new([dead_letter()]), work(Panics), |spec| spec.concurrency = 1).await;
+    for id in ["m1", "m2"] {
+        running.send(id);
+        let letter = running.dead_letter().await;
+        assert_eq!(letter.headers.text("reprieve-error-kind"), Some("panic"));
+        assert_eq!(letter.headers.text("reprieve-error"), Some("no stock"));
+    }
+    running.stop().await;
+}
+
+/// Panics once, then dead-letters.
+struct PanicsOnce(AtomicU32);
+
+#[async_trait]
+impl Judge for PanicsOnce {
+    async fn decide(&self, _: &Arc<Failure>) -> Decision {
+        assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "the first decision panics");
+        Decision { maker: None, result: Ok(Verdict::new(dead_letter(), "scripted")) }
+    }
+
+    async fn ready(&self) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_host_hands_the_message_back_and_frees_its_slot() {
+    let judge = Arc::new(PanicsOnce(AtomicU32::new(0)));
+    let running = Running::start(judge, always("x"), |spec| spec.concurrency = 1).await;
+    running.send("m1");
+    assert_eq!(running.dead_letter().await.id.as_deref(), Some("m1"));
     running.stop().await;
 }
 

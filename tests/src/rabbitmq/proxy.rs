@@ -3,23 +3,59 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::AbortHandle;
 
 /// Passes TCP connections on to the broker, until they are cut.
 pub struct Proxy {
     address: SocketAddr,
-    upstream: String,
     passing: Arc<Mutex<Vec<AbortHandle>>>,
     accepting: AbortHandle,
+}
+
+/// An address where nothing answers yet, and which nobody else can take.
+pub struct Down {
+    address: SocketAddr,
+    socket: TcpSocket,
+}
+
+impl Down {
+    /// The broker's URL by way of this address.
+    #[must_use]
+    pub fn url(&self) -> String {
+        url_by_way_of(self.address)
+    }
+
+    /// Connections are passed on from now on.
+    ///
+    /// # Panics
+    /// Where the system does not let it listen, or no Tokio runtime runs here.
+    #[must_use]
+    pub fn up(self) -> Proxy {
+        Proxy::pass_on(self.socket.listen(128).expect("a bound socket"))
+    }
 }
 
 impl Proxy {
     /// A proxy before the broker of the tests.
     pub async fn start() -> Self {
-        let upstream = super::url();
-        let target = host_and_port(&upstream).to_owned();
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Self::down().up()
+    }
+
+    /// A proxy that refuses connections until it is told to be up.
+    ///
+    /// # Panics
+    /// Where there is no free port, or no Tokio runtime runs here.
+    #[must_use]
+    pub fn down() -> Down {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
+        Down { address: socket.local_addr().expect("a bound socket has an address"), socket }
+    }
+
+    fn pass_on(listener: TcpListener) -> Self {
+        let url = super::url();
+        let target = host_and_port(&url).to_owned();
         let address = listener.local_addr().expect("a bound listener has an address");
         let passing = Arc::<Mutex<Vec<AbortHandle>>>::default();
         let connections = passing.clone();
@@ -33,13 +69,13 @@ impl Proxy {
                 connections.lock().expect("nobody panics with it").push(pass.abort_handle());
             }
         });
-        Self { address, upstream, passing, accepting: accepting.abort_handle() }
+        Self { address, passing, accepting: accepting.abort_handle() }
     }
 
     /// The broker's URL by way of this proxy.
     #[must_use]
     pub fn url(&self) -> String {
-        self.upstream.replace(host_and_port(&self.upstream), &self.address.to_string())
+        url_by_way_of(self.address)
     }
 
     /// Cuts every connection; new ones are passed on again.
@@ -55,6 +91,11 @@ impl Drop for Proxy {
         self.accepting.abort();
         self.cut();
     }
+}
+
+fn url_by_way_of(address: SocketAddr) -> String {
+    let url = super::url();
+    url.replace(host_and_port(&url), &address.to_string())
 }
 
 fn host_and_port(url: &str) -> &str {

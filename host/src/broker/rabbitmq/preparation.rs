@@ -50,7 +50,10 @@ impl Findings {
                 plan.source, topology.address.name, plan.route
             ))),
             Ok(declaration) => {
-                let doubt = requeue_doubt(&declaration);
+                let doubt = match dead_letter_exchange(topology, &declaration).await? {
+                    Some(missing) => Some(missing),
+                    None => requeue_doubt(&declaration),
+                };
                 self.requeue_is_safe = doubt.is_none();
                 self.remarks.extend(doubt.map(|doubt| format!("queue '{}': {doubt}", plan.source)));
                 Ok(())
@@ -104,6 +107,22 @@ impl Findings {
             }
         }
     }
+}
+
+/// What is wrong with the dead-letter exchange of a queue that counts hand-overs, where it names one.
+async fn dead_letter_exchange(topology: &Topology<'_>, source: &Declaration) -> Result<Option<String>, BrokerError> {
+    let Some(exchange) = source.text("x-dead-letter-exchange").filter(|exchange| !exchange.is_empty()) else {
+        return Ok(None);
+    };
+    if source.queue_type() == "classic" {
+        return Ok(None);
+    }
+    Ok(topology.look_for_exchange(exchange).await?.err().map(|_| {
+        format!(
+            "its dead-letter exchange '{exchange}' does not exist, so a message that is handed back too often is thrown \
+             away, and none is: declare the exchange"
+        )
+    }))
 }
 
 /// Why handing messages back to this queue over and over might lose them; none where it cannot.

@@ -165,6 +165,7 @@ fn what_a_broker_cannot_do() {
     let weak = Capabilities {
         kind: "weak",
         max_retry_delay: std::time::Duration::from_secs(15),
+        max_hold: std::time::Duration::MAX,
         tiers: false,
         answers_settles: false,
         remembers_starts: "nothing",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Machine, Next, State, report};
 use crate::broker::{PublishError, Target};
-use crate::delivery::copy::{Form, Note, copy};
+use crate::delivery::copy::{Form, Note, copy, pass_on};
 use crate::delivery::resolve::tier_for;
 use crate::delivery::rules::DEFAULT_LABEL;
 use crate::delivery::{Circumstances, Effect, Ending, Pause, Publication};
@@ -12,10 +12,14 @@ use crate::event::{EventKind, Ruling};
 use crate::handler_error::HandlerError;
 use crate::timestamp::Timestamp;
 use crate::topic::Tier;
+use crate::verdict::{Action, Verdict};
 
 /// A message that comes back this much before it is due waits here rather than in another tier: the clocks
 /// of hosts and brokers differ by less.
 const EARLY: Duration = Duration::from_secs(5);
+
+/// An outage's pause lasts until the next try has had its answer, which takes no longer.
+const LONGEST_TRY: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Clone)]
 pub(super) struct Publishing {
@@ -45,6 +49,11 @@ pub(super) enum Destination {
 impl Machine {
     pub(super) fn publish(&mut self, publishing: Publishing, effects: &mut Vec<Effect>) -> State {
         let Copied { id, error, failed_at, ruling, to } = &publishing.copy;
+        if let (None, Destination::Tier { target, tier, .. }) = (ruling, to) {
+            let message = pass_on(&self.arrival, tier, &self.rules);
+            effects.push(Effect::Publish(Box::new(Publication { target: target.clone(), message })));
+            return State::Publishing(publishing);
+        }
         let (target, tier) = match to {
             Destination::Tier { target, tier, due } => (target, Some((tier.as_str(), *due))),
             Destination::DeadLetter(target) => (target, None),
@@ -55,7 +64,7 @@ impl Machine {
             attempts: self.attempt,
             error,
             failed_at: *failed_at,
-            reason: verdict.map_or("not due yet", |verdict| verdict.reason.as_str()),
+            reason: verdict.map_or("", |verdict| verdict.reason.as_str()),
             maker: ruling.as_ref().and_then(|ruling| ruling.maker.as_ref()),
             tier,
             expires_at: self.past.expires_at,
@@ -77,7 +86,9 @@ impl Machine {
         let error = match result {
             Ok(()) => return self.is_durable(publishing, effects),
             Err(PublishError::TooLarge(_)) if publishing.smaller() => return self.publish(publishing, effects),
-            Err(PublishError::Refused(why)) if self.parks_instead(&mut publishing, &why) => {
+            Err(PublishError::Refused(why) | PublishError::TooLarge(why))
+                if self.parks_instead(&mut publishing, &why) =>
+            {
                 return self.publish(publishing, effects);
             }
             Err(error) => error,
@@ -95,7 +106,8 @@ impl Machine {
             intake_paused: outage,
         }));
         if outage {
-            effects.push(Effect::PauseIntake(Pause { outage, until: now.after(wait) }));
+            let until = now.after(wait).after(LONGEST_TRY);
+            effects.push(Effect::PauseIntake(Pause { outage, until }));
         }
         if self.lost {
             return self.give_up(effects);
@@ -117,9 +129,15 @@ impl Machine {
     fn parks_instead(&self, publishing: &mut Publishing, why: &str) -> bool {
         let Destination::Tier { tier, .. } = &publishing.copy.to else { return false };
         let Some(topic) = self.rules.dead_letters.get(DEFAULT_LABEL) else { return false };
-        if let Some(ruling) = &mut publishing.copy.ruling {
-            ruling.overridden = Some(format!("tier {tier} cannot take it: {why}"));
-        }
+        let error_kind = publishing.copy.error.kind.clone();
+        let ruling = publishing.copy.ruling.get_or_insert_with(|| Ruling {
+            error_kind,
+            maker: None,
+            verdict: Verdict::new(Action::Delay { delay_ms: 0 }, "not due yet"),
+            fault: None,
+            overridden: None,
+        });
+        ruling.overridden = Some(format!("tier {tier} cannot take it: {why}"));
         publishing.copy.to = Destination::DeadLetter(Target::Topic(topic.clone()));
         true
     }
@@ -172,10 +190,12 @@ impl Machine {
         effects: &mut Vec<Effect>,
     ) -> State {
         match tier_for(early, &self.rules).filter(|_| early > EARLY) {
-            None => {
+            None if early <= self.rules.max_retry_delay => {
                 effects.push(Effect::Wait(early));
                 State::Waiting(Next::Attempt)
             }
+            // Its tier has left the configuration: it comes by again until it is due.
+            None => self.hand_back(self.rules.requeue.max, None, effects),
             Some(tier) => {
                 let due = now.after(early.max(tier.delay));
                 let to = Destination::Tier { target: self.back_through(tier), tier: tier.name.clone(), due };
@@ -193,10 +213,13 @@ impl Publishing {
         Self { copy, form: Form::Full, tries: 0, outage: false }
     }
 
-    /// Turns to a smaller form. A delayed copy needs its headers: it never goes without any.
+    /// Turns to a smaller form. What is to be handled again keeps the sender's headers.
     pub(super) fn smaller(&mut self) -> bool {
         let next = match (self.form, &self.copy.to) {
-            (Form::Full, _) => Form::Minimal,
+            // What is passed on is not made anew.
+            (_, Destination::Tier { .. }) if self.copy.ruling.is_none() => return false,
+            (Form::Full, _) => Form::Short,
+            (Form::Short, Destination::DeadLetter(_)) => Form::Minimal,
             (Form::Minimal, Destination::DeadLetter(_)) => Form::Bare,
             _ => return false,
         };

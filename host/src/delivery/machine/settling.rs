@@ -52,12 +52,18 @@ impl Machine {
                 effects.push(Effect::Wait(wait));
                 State::Waiting(Next::Settle(settling))
             }
-            Err(_) => end(Ending::Lost { durable: settling.settlement == Settlement::Ack }, effects),
+            Err(_) => {
+                let durable = settling.settlement == Settlement::Ack;
+                // A drop stands, though its ack is lost: the message is not handled again.
+                effects.extend(settling.report.filter(|_| durable).map(report));
+                end(Ending::Lost { durable }, effects)
+            }
         }
     }
 
     pub(super) fn cool_down(&mut self, cooldown: Duration, ruling: Ruling, effects: &mut Vec<Effect>) -> State {
         self.arrival.known.requeues = self.arrival.known.requeues.saturating_add(1);
+        self.requeued = true;
         let report = EventKind::Requeued { subject: self.subject(), ruling, cooldown_ms: millis(cooldown) };
         self.hand_back(cooldown, Some(report), effects)
     }

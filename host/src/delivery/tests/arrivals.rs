@@ -89,6 +89,40 @@ fn a_message_on_its_way_through_several_tiers_is_sent_on_uncounted() {
 }
 
 #[test]
+fn a_live_message_is_handled_whatever_its_sender_says_of_the_time() {
+    let mut message = Message::new("body");
+    message.properties.expiration = Some("500".to_owned());
+    // Whole seconds, by another clock.
+    message.timestamp = Some(Timestamp(START.0 - 900));
+    assert_eq!(first_attempt(message), 1);
+}
+
+#[test]
+fn what_is_passed_on_to_its_next_tier_stays_as_it_is() {
+    let due = START.after(Duration::from_secs(200)).to_string();
+    let message = copy_after(3)
+        .with_header("reprieve-due", due.clone())
+        .with_header("reprieve-reason", "the warehouse is closed")
+        .with_header("reprieve-failed-at", "2023-11-14T22:13:20.000Z")
+        .with_header("x-death", HeaderValue::Array(Vec::new()));
+    let passed = World::started(rules(), arrival(message)).publication().message;
+    assert_eq!(passed.headers.text("reprieve-due"), Some(due.as_str()));
+    assert_eq!(passed.headers.text("reprieve-reason"), Some("the warehouse is closed"));
+    assert_eq!(passed.headers.text("reprieve-failed-at"), Some("2023-11-14T22:13:20.000Z"));
+    assert_eq!(passed.headers.get("x-death"), None);
+}
+
+#[test]
+fn a_due_time_that_no_copy_of_ours_has_does_not_hold_a_message_for_ever() {
+    let mut rules = rules();
+    rules.tiers.clear();
+    let message = copy_after(1).with_header("reprieve-due", "9999-12-31T23:59:59.999Z");
+    let mut world = World::started(rules, arrival(message));
+    world.wait();
+    assert_eq!(world.settled(), Ending::Requeued);
+}
+
+#[test]
 fn an_expired_message_is_not_handled_but_judged() {
     let expired = Timestamp(START.0 - 1).to_string();
     let world = World::started(rules(), arrival(copy_after(2).with_header("reprieve-expires-at", expired)));

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::world::{START, World, arrival, rules, verdict};
-use crate::broker::PublishError;
+use crate::broker::{PublishError, Target};
 use crate::delivery::{Ending, Rules};
 use crate::message::{HeaderValue, Headers, Message, Properties};
 use crate::verdict::Action;
@@ -189,6 +189,10 @@ fn a_copy_that_is_too_large_loses_headers_before_it_is_given_up() {
     world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
     let too_large = || Err(PublishError::TooLarge("headers".to_owned()));
     world.publish_ends(too_large());
+    let short = world.publication().message;
+    assert_eq!(short.headers.text("big"), Some("x"));
+    assert_eq!(short.headers.get("reprieve-reason"), None);
+    world.publish_ends(too_large());
     let minimal = world.publication().message;
     assert_eq!(minimal.headers.get("big"), None);
     assert_eq!(minimal.headers.get("reprieve-attempts"), Some(&HeaderValue::I64(1)));
@@ -201,15 +205,43 @@ fn a_copy_that_is_too_large_loses_headers_before_it_is_given_up() {
 }
 
 #[test]
-fn a_delayed_copy_never_loses_its_count() {
-    let mut world = World::started(rules(), arrival(Message::new("b")));
+fn what_is_to_be_handled_again_keeps_the_senders_headers_or_is_parked() {
+    let message = Message::new("b").with_header("tenant", "acme");
+    let mut world = World::started(rules(), arrival(message));
     world.fail("x").judge(verdict(Action::Delay { delay_ms: 1 }));
-    for _ in 0..4 {
-        let headers = world.publication().message.headers;
-        assert!(headers.get("reprieve-attempts").is_some() && headers.get("reprieve-route").is_some());
-        world.publish_ends(Err(PublishError::TooLarge("headers".to_owned())));
-        if matches!(world.pending, super::world::Pending::Timer(_)) {
-            world.wait();
-        }
+    world.publish_ends(Err(PublishError::TooLarge("headers".to_owned())));
+    let short = world.publication();
+    assert!(matches!(short.target, Target::Tier { .. }));
+    assert_eq!(short.message.headers.text("tenant"), Some("acme"));
+    assert!(short.message.headers.get("reprieve-attempts").is_some());
+    world.publish_ends(Err(PublishError::TooLarge("headers".to_owned())));
+    assert_eq!(world.target(), Target::Topic("orders.dlq".into()));
+}
+
+#[test]
+fn a_policys_headers_cannot_take_our_names_whatever_the_prefix() {
+    let mut rules = rules();
+    rules.names = crate::delivery::HeaderNames::new("smsg-");
+    let mut world = World::started(rules, arrival(Message::new("b")));
+    let mut decision = verdict(Action::DeadLetter { label: None });
+    if let Ok(verdict) = &mut decision.result {
+        verdict.headers = vec![("smsg-attempts".to_owned(), "99".to_owned()), ("team".to_owned(), "blue".to_owned())];
     }
+    world.fail("x").judge(decision);
+    let headers = world.publication().message.headers;
+    assert_eq!(headers.get("smsg-attempts"), Some(&HeaderValue::I64(1)));
+    assert_eq!(headers.iter().filter(|(name, _)| *name == "smsg-attempts").count(), 1);
+    assert_eq!(headers.text("team"), Some("blue"));
+}
+
+#[test]
+fn another_routes_dead_letter_keeps_what_its_sender_set() {
+    let expires = START.after(std::time::Duration::from_secs(60)).to_string();
+    let letter = Message::new("b")
+        .with_header("reprieve-route", "billing")
+        .with_header("reprieve-user-id", "alice")
+        .with_header("reprieve-expires-at", expires.clone());
+    let copy = dead_letter_of(rules(), letter);
+    assert_eq!(copy.headers.text("reprieve-user-id"), Some("alice"));
+    assert_eq!(copy.headers.text("reprieve-expires-at"), Some(expires.as_str()));
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::world::{START, World, arrival, rules, tier, verdict};
+use super::world::{START, World, arrival, judged, rules, tier, verdict};
 use crate::broker::{PublishError, Target};
 use crate::delivery::resolve::{Plan, Situation, resolve};
 use crate::delivery::{Ending, Rules};
@@ -129,6 +129,30 @@ fn a_delay_that_the_broker_refuses_for_good_is_a_dead_letter() {
     assert_eq!(world.overridden().as_deref(), Some("tier 30s cannot take it: its queue is gone"));
 }
 
+#[test]
+fn retries_that_would_hold_a_delivery_too_long_in_all_go_through_a_tier() {
+    let mut rules = rules();
+    rules.max_hold = Duration::from_secs(60);
+    let mut world = judge(rules, Action::Retry { delay_ms: 40_000 });
+    world.wait();
+    world.fail("x").judge(verdict(Action::Retry { delay_ms: 40_000 }));
+    assert_eq!(world.target(), Target::Tier { tier: tier("5m"), back_to: "orders".to_owned() });
+    world.confirm();
+    assert!(world.overridden().is_some_and(|why| why.contains("1m in all")));
+}
+
+#[test]
+fn a_judged_message_takes_no_second_hop_since_its_consumer_knows_of_none() {
+    let mut world = World::started(rules(), judged(Message::new("body")));
+    world.judge(verdict(Action::Delay { delay_ms: 7_200_000 }));
+    let publication = world.publication();
+    assert_eq!(publication.target, Target::Tier { tier: tier("5m"), back_to: "billing".to_owned() });
+    let due = START.after(Duration::from_secs(300)).to_string();
+    assert_eq!(publication.message.headers.text("reprieve-due"), Some(due.as_str()));
+    world.confirm();
+    assert!(world.overridden().is_some_and(|why| why.contains("longest tier")));
+}
+
 fn any_action() -> impl Strategy<Value = Action> {
     prop_oneof![
         any::<u64>().prop_map(|delay_ms| Action::Retry { delay_ms }),
@@ -146,6 +170,7 @@ proptest! {
         action in any_action(),
         requeues in any::<u32>(),
         expires_in in proptest::option::of(any::<u64>()),
+        held_ms in any::<u64>(),
         has_handler: bool,
         can_return: bool,
         has_tiers: bool,
@@ -157,7 +182,7 @@ proptest! {
         if !has_tiers { rules.tiers.clear(); }
         if !has_dead_letters { rules.dead_letters.clear(); }
         let expires_at = expires_in.map(|ms| START.after(Duration::from_millis(ms)));
-        let situation = Situation { now: START, expires_at, requeues, has_handler, can_return };
+        let situation = Situation { now: START, expires_at, requeues, held: Duration::from_millis(held_ms), has_handler, can_return };
         let (plan, why) = resolve(&action, situation, &rules);
 
         prop_assert_eq!(plan == Plan::Drop, action == Action::Drop);

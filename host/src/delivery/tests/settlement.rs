@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::world::{World, arrival, fault, judged, rules, tier, verdict};
 use crate::broker::{PublishError, SettleError, Settlement, Target};
-use crate::delivery::{Ending, Input};
+use crate::delivery::{Arrival, Ending, Input, KnownStarts};
 use crate::event::EventKind;
 use crate::message::Message;
 use crate::verdict::{Action, FaultKind};
@@ -132,7 +132,7 @@ fn a_requeue_cools_down_and_doubles_each_time() {
     assert_eq!(world.settled(), Ending::Requeued);
 
     let known = world.known_starts();
-    let mut again = World::started(rules(), crate::delivery::Arrival { known, ..arrival(Message::new("body")) });
+    let mut again = World::started(rules(), Arrival { known, ..arrival(Message::new("body")) });
     again.fail("http-503").judge(verdict(Action::Requeue { cooldown_ms: None }));
     assert_eq!(again.wait(), first * 2);
     assert_eq!(again.attempts, [2], "what is remembered of the first hand-over counts");
@@ -162,13 +162,9 @@ fn the_fallback_never_drops_unless_the_route_says_so() {
     assert_eq!(world.settled(), Ending::Requeued);
 
     rules.allow_drop_on_fault = true;
-    let mut world = World::new(rules, arrival(Message::new("body")));
-    world.give(Input::Start(crate::delivery::Circumstances::default()));
-    world.fail("x");
-    let mut effects_of_a_drop = Vec::new();
-    assert!(world.reports.len() == 1);
-    effects_of_a_drop.extend(world.reports.iter().map(EventKind::name));
-    assert_eq!(effects_of_a_drop, ["consumed"]);
+    let mut world = World::started(rules, arrival(Message::new("body")));
+    world.fail("x").judge(fault(FaultKind::NoPolicy));
+    assert_eq!(world.settled(), Ending::Dropped);
 }
 
 #[test]
@@ -259,4 +255,26 @@ fn what_did_not_fail_but_died_is_parked_unjudged() {
     assert_eq!(world.target(), Target::Topic("orders.dlq".into()));
     world.confirm();
     assert_eq!(world.settled(), Ending::DeadLettered);
+}
+
+#[test]
+fn a_message_whose_attempts_never_end_is_judged_before_the_next_one() {
+    let known = KnownStarts { starts: 5, interruptions: 5, ..KnownStarts::default() };
+    let mut world = World::started(rules(), Arrival { known, ..arrival(Message::new("body")) });
+    let failure = world.failure();
+    assert_eq!((failure.error.kind.as_str(), failure.interruptions, failure.attempt), ("interrupted", 5, 5));
+    world.judge(verdict(Action::Retry { delay_ms: 100 }));
+    world.wait();
+    world.succeed();
+    assert_eq!(world.settled(), Ending::Succeeded, "the policy may give it another chance");
+}
+
+#[test]
+fn a_judged_message_that_goes_back_undecided_is_not_counted_twice() {
+    let mut world = World::started(rules(), judged(Message::new("body")));
+    world.judge(verdict(Action::DeadLetter { label: None }));
+    world.give(Input::Shutdown);
+    world.publish_ends(outage());
+    assert_eq!(world.settled(), Ending::Released);
+    assert_eq!(world.known_starts().starts, 0);
 }

@@ -221,7 +221,7 @@ impl World {
             Input::Handled(Ok(()), _) => self.outcome_is_durable = true,
             Input::Published(Ok(())) => self.outcome_is_durable = true,
             Input::Handled(Err(_), _) => self.failed_since_wait.push(What::Run),
-            Input::Published(Err(PublishError::TooLarge(_))) if self.shrunk < 2 => self.shrunk += 1,
+            Input::Published(Err(PublishError::TooLarge(_))) if self.shrunk < 4 => self.shrunk += 1,
             // One change of plan, from a tier that refuses to a dead letter, needs no wait.
             Input::Published(Err(PublishError::Refused(_))) if self.is_delaying() && !self.parked_instead => {
                 self.parked_instead = true;

@@ -21,7 +21,7 @@ tokio::task_local! {
 /// The future's result, or its panic as an error.
 ///
 /// What a panic leaves behind in the closure's own state is the closure's affair, as with any thread.
-pub(super) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, HandlerError> {
+pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, HandlerError> {
     install_hook();
     let watched = async {
         match AssertUnwindSafe(future).catch_unwind().await {

@@ -1,0 +1,63 @@
+"""A RabbitMQ client for tests that are written in another language.
+
+    client.py URL
+
+Reads one request a line from its input and answers each with a line: {"ok": ...} or {"error": "..."}.
+"""
+
+import json
+import sys
+import traceback
+
+import amqp
+import pika
+
+
+class Client:
+    def __init__(self, url):
+        self.connection = amqp.connect(url)
+        self.channel = self.connection.channel()
+        # Publishing raises where the broker does not confirm, or has no queue for the message.
+        self.channel.confirm_delivery()
+
+    def declare(self, queue, arguments):
+        self.channel.queue_declare(queue, durable=True, arguments=arguments)
+
+    def publish(self, queue, messages):
+        for written in messages:
+            properties, body = amqp.to_message(written)
+            self.channel.basic_publish("", queue, body, properties, mandatory=True)
+
+    def count(self, queue):
+        """The messages that are ready."""
+        return self.channel.queue_declare(queue, passive=True).method.message_count
+
+    def take_all(self, queue):
+        """Takes every message that is ready."""
+        taken = []
+        while True:
+            method, properties, body = self.channel.basic_get(queue, auto_ack=True)
+            if method is None:
+                return taken
+            taken.append(amqp.from_message(properties, body))
+
+    def delete(self, names):
+        """Deletes the queues and exchanges of these names. What is not there is as good as deleted."""
+        for name in names:
+            self.channel.queue_delete(name)
+            self.channel.exchange_delete(name)
+
+
+def main():
+    client = Client(sys.argv[1])
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = {"ok": getattr(client, request.pop("do"))(**request)}
+        except pika.exceptions.AMQPError:
+            answer = {"error": traceback.format_exc()}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()
