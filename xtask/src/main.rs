@@ -3,6 +3,7 @@
 mod apt;
 mod bench;
 mod deny;
+mod mutants;
 mod policies;
 mod python;
 mod rabbitmq;
@@ -36,6 +37,8 @@ enum Chore {
     TestPolicies,
     /// Measure speed and memory of a release build, each figure beside its goal
     Bench(bench::Args),
+    /// Break the rules of settlement one by one and demand that the tests see it
+    Mutants(mutants::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
     /// Set up the Python that tests use, with what they need, and print its path
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Chore::Deny(args) => deny::run(&args),
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
         Chore::Bench(args) => bench::run(&args),
+        Chore::Mutants(args) => mutants::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),
