@@ -46,7 +46,7 @@ use crate::observer::Observer;
 use crate::policy::engine::{Engine, EngineLimits};
 use crate::policy::registry::{Policies, PolicyHandle, PolicySettings, RoutePolicy};
 use crate::policy::route_record::RouteRecord;
-use crate::route::{Judge, Phase, Route, RouteSpec, Shutdown};
+use crate::route::{Judge, Phase, Route, RouteSpec, RouteWork, Shutdown};
 use crate::verdict::Decision;
 
 /// A policy that is being loaded at shutdown is waited for so long.
@@ -109,7 +109,11 @@ impl HostedRoute {
             tiers,
             dead_letters: route.dead_letters.keys().cloned().collect(),
             retry: route.retry.clone(),
-            max_retry_delay: route.retry_bound(),
+            // Nothing sleeps where there is no handler.
+            max_retry_delay: match route.work {
+                RouteWork::Handle { .. } => route.retry_bound(),
+                RouteWork::Judge(_) => Duration::ZERO,
+            },
             max_body: limits.max_body,
         };
         RoutePolicy { record, policy: self.policy.clone(), settings: self.settings.clone() }

@@ -56,6 +56,9 @@ impl<C: Component> Guest for C {
     }
 }
 
+/// The host cuts lines here too. Copying much more to it would use up what a decision may copy, and end it.
+const LONGEST_LINE: usize = 2048;
+
 /// Without this a panic reaches the host as a bare `unreachable`.
 fn send_panics_to_the_log() {
     static ONCE: Once = Once::new();
@@ -69,5 +72,5 @@ pub(crate) fn log(level: Level, line: &str) {
         Level::Warn => host_log::Level::Warn,
         Level::Error => host_log::Level::Error,
     };
-    host_log::log(level, line);
+    host_log::log(level, &line[..line.floor_char_boundary(LONGEST_LINE)]);
 }

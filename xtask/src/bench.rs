@@ -1,7 +1,5 @@
 //! `cargo xtask bench`: builds the program in release and measures it beside what it is held against.
 
-use std::process::Command;
-
 use crate::{rabbitmq, workspace};
 
 #[derive(clap::Args)]
@@ -20,8 +18,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn cargo(args: &[&str], rabbitmq: Option<&str>) -> anyhow::Result<()> {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(args).current_dir(workspace::root());
+    let mut command = workspace::cargo();
+    command.args(args);
     if let Some(url) = rabbitmq {
         command.env("REPRIEVE_TEST_RABBITMQ", url);
     }

@@ -96,7 +96,10 @@ async fn serve(path: &Path) -> anyhow::Result<()> {
     let listener = admin::server::bind(&config.host.admin.to_string()).await?;
     info!(version = env!("CARGO_PKG_VERSION"), config = %path.display(), admin = %listener.local_addr()?, "starting");
 
-    let host = Host::start(spec).await?;
+    let host = tokio::select! {
+        host = Host::start(spec) => host?,
+        () = signals.stop() => anyhow::bail!("stopped before the policies were loaded; no message was taken"),
+    };
     let state = AdminState::new(Arc::new(host.status()), host.observer().clone(), host.memory_brokers().clone());
     let (stop_admin, admin_stopped) = tokio::sync::oneshot::channel::<()>();
     let admin = tokio::spawn(admin::server::serve(listener, admin::router(state), async {
@@ -110,7 +113,10 @@ async fn serve(path: &Path) -> anyhow::Result<()> {
         info!("ready: every route takes messages");
     });
     while signals.next().await == Asked::Reload {
-        reload(&host, path, &config).await;
+        tokio::select! {
+            () = reload(&host, path, &config) => {}
+            () = signals.stop() => break,
+        }
     }
     end(host, &mut signals, stop_admin, admin).await
 }

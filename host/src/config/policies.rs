@@ -17,7 +17,7 @@ pub struct PoliciesConfig {
     pub folder: Option<PathBuf>,
     /// How long one decision may take. At least a millisecond.
     pub deadline: Duration,
-    /// The bytes of linear memory that one policy instance may use. From one page of 64 KiB to 4 GiB.
+    /// The bytes of linear memory that one policy instance may use. From 2 MiB to 2 GiB.
     pub memory: u64,
     /// The largest policy file that is read, in bytes.
     pub file_size: u64,
@@ -42,7 +42,7 @@ impl PoliciesConfig {
         if let Some(deadline) = section.positive_duration("deadline") {
             policies.deadline = deadline.into_inner();
         }
-        if let Some(memory) = section.size("memory", 64 * KIB..=4 * GIB) {
+        if let Some(memory) = section.size("memory", 2 * MIB..=2 * GIB) {
             policies.memory = memory;
         }
         if let Some(size) = section.size("file_size", KIB..=GIB) {

@@ -40,7 +40,7 @@ pub struct RouteConfig {
     pub requeue: RequeueConfig,
     /// A policy's fault may end in a drop where nothing else is left. An infeasible verdict never does.
     pub allow_drop_on_fault: bool,
-    /// The longest retry in process; `None` is the broker's own bound, which holds in any case.
+    /// The longest retry in process; `None` is a minute. The broker's own bound holds in any case.
     pub max_retry_delay: Option<Duration>,
 }
 

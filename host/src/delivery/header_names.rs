@@ -2,7 +2,7 @@
 
 /// Our header names under one prefix, made once a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each name says what its header holds; design: Headers on what we publish")]
+#[allow(missing_docs, reason = "each name says what its header holds")]
 pub struct HeaderNames {
     pub prefix: String,
     pub attempts: String,
@@ -58,7 +58,7 @@ impl HeaderNames {
     }
 
     /// Whether a header of the message goes on its copy: not ours, which are made anew, and not the broker's
-    /// (republished `x-death` makes RabbitMQ see a cycle and drop the message; facts, reports 3 and 4).
+    /// (republished `x-death` makes RabbitMQ see a cycle and drop the message).
     /// `CC` and `BCC` would send the copy to more queues.
     #[must_use]
     pub fn is_senders(&self, header: &str) -> bool {

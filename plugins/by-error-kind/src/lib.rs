@@ -13,12 +13,17 @@ struct ByErrorKind {
     has_invalid_topic: bool,
 }
 
+/// Its settings stand under `standard` in ours.
+fn under_standard(problems: Vec<Problem>) -> Vec<Problem> {
+    problems.into_iter().map(|problem| problem.under("/standard")).collect()
+}
+
 impl Policy for ByErrorKind {
     type Settings = Settings;
 
     fn configure(settings: Settings, route: &Route) -> Result<Self, Vec<Problem>> {
         Ok(Self {
-            standard: Standard::configure(settings.for_standard(), route)?,
+            standard: Standard::configure(settings.for_standard(), route).map_err(under_standard)?,
             has_invalid_topic: route.has_dead_letter("invalid"),
             settings,
         })

@@ -113,7 +113,7 @@ dead_letters = {{ default = "{default}", invalid = "{invalid}" }}
 
     scene.install("orders", b"\0asm and then nothing that makes sense");
     let error = wait_until("the broken file is noticed", || error(&program));
-    assert!(error.contains("orders (in the policies folder)"), "{error}");
+    assert!(error.contains("policies/orders.wasm: "), "{error}");
     assert_eq!(program.revision("orders"), good);
     publish(&scene, &orders, 0..1);
     scene.broker.wait_for_count(&invalid, 1);

@@ -85,7 +85,7 @@ impl Tree {
     }
 
     fn cargo_test(&self, suite: &[String]) -> Command {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = workspace::cargo();
         // The filter of a suite stands behind its arguments, where cargo takes it for the tests' names.
         cargo.args(["test", "--quiet"]).args(suite).current_dir(&self.folder);
         cargo.env("CARGO_TARGET_DIR", workspace::root().join("target"));

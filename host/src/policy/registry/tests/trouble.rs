@@ -31,7 +31,9 @@ async fn a_truncated_file_keeps_the_old_policy() {
     assert!(running.runs("orders", &policy(1)));
     assert_eq!(running.swaps(), 1);
     let scans = running.scans();
-    fs::write(place.folder().join("hint"), "").unwrap();
+    // A rename is one event; a write would be several, which a busy machine can tear apart.
+    fs::write(place.elsewhere(), "").unwrap();
+    fs::rename(place.elsewhere(), place.folder().join("hint")).unwrap();
     running.until_quiet_after(scans).await;
     assert_eq!(running.scans() - scans, 1, "what was rejected is not looked at again for its own sake");
     running.stop().await;
