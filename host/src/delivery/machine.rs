@@ -202,6 +202,7 @@ impl Machine {
         now: Timestamp,
         effects: &mut Vec<Effect>,
     ) -> State {
+        self.past.first_failed_at.get_or_insert(now);
         let failure = Arc::new(self.failure(error, circumstances, now));
         effects.push(Effect::Judge(Arc::clone(&failure)));
         State::Judging(failure)
@@ -214,9 +215,10 @@ impl Machine {
             Err(fault) => {
                 let maker = maker.as_deref().cloned();
                 let (subject, fault_too) = (self.subject(), fault.clone());
-                effects.push(report(EventKind::PolicyFailed { subject, maker: maker.clone(), fault: fault_too }));
+                effects.push(report(EventKind::PolicyFailed { subject, maker, fault: fault_too }));
                 let verdict = fallback::judge(failure, &self.rules);
-                self.rule(failure, verdict, maker, Some(fault), now, effects)
+                // The policy has said nothing: the verdict does not go by its name.
+                self.rule(failure, verdict, None, Some(fault), now, effects)
             }
         }
     }

@@ -34,6 +34,10 @@ pub(super) struct Scene<'t> {
     pub(super) tally: &'t Tally,
 }
 
+/// Columns and rows that the live table takes.
+const TABLE_WIDTH: u16 = 79;
+const TABLE_HEIGHT: u16 = 24;
+
 /// How the demo is watched.
 #[derive(Debug)]
 pub(super) enum View {
@@ -49,7 +53,10 @@ impl View {
     /// What suits the standard output.
     pub(super) fn for_stdout() -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        if io::stdout().is_terminal() && !is_dumb {
+        // A table that is cut off cannot be drawn over.
+        let holds_the_table = terminal_size::terminal_size()
+            .is_none_or(|(width, height)| width.0 >= TABLE_WIDTH && height.0 >= TABLE_HEIGHT);
+        if io::stdout().is_terminal() && !is_dumb && holds_the_table {
             Self::Table { style: Style::for_stdout(), recent: VecDeque::new(), told: Duration::ZERO, drawn: 0 }
         } else {
             Self::Lines { next_progress: PROGRESS }

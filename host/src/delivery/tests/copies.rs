@@ -2,11 +2,12 @@
 
 use bytes::Bytes;
 
-use super::world::{START, World, arrival, rules, verdict};
+use super::world::{START, World, arrival, fault, rules, verdict};
 use crate::broker::{PublishError, Target};
 use crate::delivery::{Ending, Rules};
+use crate::event::EventKind;
 use crate::message::{HeaderValue, Headers, Message, Properties};
-use crate::verdict::Action;
+use crate::verdict::{Action, Decision, FaultKind};
 
 fn dead_letter_of(rules: Rules, message: Message) -> Message {
     let mut world = World::started(rules, arrival(message));
@@ -136,6 +137,31 @@ fn the_first_origin_and_failure_are_kept_through_later_copies() {
     assert_eq!(second.headers.text("reprieve-origin-exchange"), Some("shop"));
     assert_eq!(second.headers.text("reprieve-first-failed-at"), Some(START.to_string().as_str()));
     assert_ne!(second.headers.text("reprieve-failed-at"), Some(START.to_string().as_str()));
+}
+
+#[test]
+fn the_first_failure_is_the_first_also_where_retries_were_in_process() {
+    let mut world = World::started(rules(), arrival(Message::new("b")));
+    world.fail("x").judge(verdict(Action::Retry { delay_ms: 9_000 }));
+    world.wait();
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    let headers = world.publication().message.headers;
+    assert_eq!(headers.text("reprieve-first-failed-at"), Some(START.to_string().as_str()));
+    assert_ne!(headers.text("reprieve-failed-at"), headers.text("reprieve-first-failed-at"));
+}
+
+#[test]
+fn a_fallbacks_verdict_does_not_go_by_the_name_of_the_policy_that_failed() {
+    let mut world = World::started(rules(), arrival(Message::new("b")));
+    let broken = Decision { result: fault(FaultKind::Trap).result, ..verdict(Action::Drop) };
+    world.fail("x").judge(broken);
+    world.wait();
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    let ruled = world.reports.iter().find_map(|report| match report {
+        EventKind::RetryScheduled { ruling, .. } => Some(ruling),
+        _ => None,
+    });
+    assert!(ruled.is_some_and(|ruling| ruling.maker.is_none() && ruling.fault.is_some()));
 }
 
 #[test]
