@@ -79,3 +79,23 @@ fn patches(args: &Args) -> Result<Vec<Patch>> {
     let read: Result<Vec<Patch>> = paths.iter().map(|path| Patch::read(path)).collect();
     Ok(read?.into_iter().filter(is_wanted).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn every_mutant_applies_to_the_code_as_it_is() {
+        let patches = patches(&Args { names: Vec::new() }).unwrap();
+        for rule in ["1", "2", "3", "5", "7", "8", "9", "10"] {
+            assert!(patches.iter().any(|patch| patch.rule == rule), "no mutant breaks rule {rule}");
+        }
+        for patch in patches {
+            let mut git = Command::new("git");
+            git.args(["apply", "--check"]).arg(&patch.path).current_dir(workspace::root());
+            workspace::run(&mut git).unwrap();
+        }
+    }
+}
