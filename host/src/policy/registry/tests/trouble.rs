@@ -32,8 +32,8 @@ async fn a_truncated_file_keeps_the_old_policy() {
     assert_eq!(running.swaps(), 1);
     let scans = running.scans();
     // A rename is one event; a write would be several, which a busy machine can tear apart.
-    fs::write(place.elsewhere(), "").unwrap();
-    fs::rename(place.elsewhere(), place.folder().join("hint")).unwrap();
+    fs::write(place.elsewhere().join("hint"), "").unwrap();
+    fs::rename(place.elsewhere().join("hint"), place.folder().join("hint")).unwrap();
     running.until_quiet_after(scans).await;
     assert_eq!(running.scans() - scans, 1, "what was rejected is not looked at again for its own sake");
     running.stop().await;
