@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use wasmtime::{Config, Enabled, PoolingAllocationConfig, WasmBacktraceDetails, WasmFeatures};
+use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails, WasmFeatures};
 
 use super::limits::{EngineLimits, PAGE};
 
@@ -49,6 +49,8 @@ pub(super) fn config(limits: &EngineLimits) -> Config {
         .shared_memory(false)
         .concurrency_support(false)
         .epoch_interruption(true)
+        // A policy runs for microseconds, most of them spent on starting it, and is compiled for hundreds of milliseconds.
+        .cranelift_opt_level(OptLevel::None)
         // The same failure gets the same verdict, on every machine.
         .cranelift_nan_canonicalization(true)
         .max_wasm_stack(MAX_STACK)
