@@ -191,7 +191,8 @@ impl Machine {
         effects: &mut Vec<Effect>,
     ) -> State {
         match tier_for(early, &self.rules).filter(|_| early > EARLY) {
-            None if early <= self.rules.max_retry_delay => {
+            // A source that may lose what is handed back keeps it here, however long that is (rule 5).
+            None if early <= self.rules.max_retry_delay || !self.rules.requeue_is_safe => {
                 effects.push(Effect::Wait(early));
                 State::Waiting(Next::Attempt)
             }

@@ -123,6 +123,17 @@ fn a_due_time_that_no_copy_of_ours_has_does_not_hold_a_message_for_ever() {
 }
 
 #[test]
+fn an_early_message_without_a_tier_is_not_handed_back_where_that_could_lose_it() {
+    let mut rules = rules();
+    rules.tiers.clear();
+    rules.requeue_is_safe = false;
+    let due = START.after(Duration::from_secs(3600)).to_string();
+    let mut world = World::started(rules, arrival(copy_after(1).with_header("reprieve-due", due)));
+    assert_eq!(world.wait(), Duration::from_secs(3600));
+    assert_eq!(world.attempts, [2]);
+}
+
+#[test]
 fn an_expired_message_is_not_handled_but_judged() {
     let expired = Timestamp(START.0 - 1).to_string();
     let world = World::started(rules(), arrival(copy_after(2).with_header("reprieve-expires-at", expired)));
