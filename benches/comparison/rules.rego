@@ -1,8 +1,8 @@
 package retry
 
-matches(rule) if {
-	kind_matches(rule.kind, input.error.kind)
-	header_matches(rule)
+matches(candidate) if {
+	kind_matches(candidate.kind, input.error.kind)
+	header_matches(candidate)
 }
 
 kind_matches(pattern, kind) if pattern == kind
@@ -12,12 +12,12 @@ kind_matches(pattern, kind) if {
 	startswith(kind, trim_suffix(pattern, "*"))
 }
 
-header_matches(rule) if not rule.header
+header_matches(candidate) if not candidate.header
 
-header_matches(rule) if input.headers[rule.header.name] == rule.header.value
+header_matches(candidate) if input.headers[candidate.header.name] == candidate.header.value
 
 # Rego has no loop that ends at the first match: all rules are looked at.
-rule := [rule | some rule in data.settings.rules; matches(rule)][0]
+rule := [candidate | some candidate in data.settings.rules; matches(candidate)][0]
 
 exhausted if input.attempt >= rule.retry.max_attempts
 

@@ -2,6 +2,7 @@
 //!
 //! The settings come with the plug-in's configuration and are parsed at the first call. They stay in the instance's memory,
 //! as does whatever else a plug-in leaves there: Extism keeps the instance from call to call.
+#![allow(missing_docs, reason = "the function that `plugin_fn` makes has none")]
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -37,8 +38,8 @@ struct Verdict {
 /// Judges a failure.
 #[plugin_fn]
 pub fn decide(Json(failure): Json<Failure>) -> FnResult<Json<Verdict>> {
-    let verdict = settings()?
-        .decide(&failure.error.kind, failure.attempt, |name| failure.headers.get(name).map(String::as_str));
+    let verdict =
+        settings()?.decide(&failure.error.kind, failure.attempt, |name| failure.headers.get(name).map(String::as_str));
     let (action, delay_ms, label) = match verdict.action {
         Action::Retry(wait) => ("retry", Some(to_millis(wait)), None),
         Action::Delay(delay) => ("delay", Some(to_millis(delay)), None),

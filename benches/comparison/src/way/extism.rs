@@ -63,7 +63,7 @@ impl Way for Extism {
     }
 
     fn sandbox(&self) -> &'static str {
-        "Wasm, deadline 10 ms, memory 16 MiB"
+        "Wasm, with a deadline and 16 MiB"
     }
 
     fn decider(&self) -> anyhow::Result<Box<dyn Decider + '_>> {

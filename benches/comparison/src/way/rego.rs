@@ -46,17 +46,15 @@ impl Way for Rego {
     }
 
     fn sandbox(&self) -> &'static str {
-        "interpreter, deadline 10 ms"
+        "interpreter, with a deadline"
     }
 
     fn decider(&self) -> anyhow::Result<Box<dyn Decider + '_>> {
         let mut machine = RegoVM::new();
         machine.load_program(Arc::clone(&self.program));
         machine.set_data(self.data.clone())?;
-        machine.set_execution_timer_config(Some(ExecutionTimerConfig {
-            limit: DEADLINE,
-            check_interval: CLOCK_INTERVAL,
-        }));
+        machine
+            .set_execution_timer_config(Some(ExecutionTimerConfig { limit: DEADLINE, check_interval: CLOCK_INTERVAL }));
         Ok(Box::new(machine))
     }
 }

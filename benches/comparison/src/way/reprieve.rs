@@ -7,14 +7,14 @@ use reprieve::policy::route_record::RouteRecord;
 use reprieve::topic::Tier;
 use reprieve::verdict::Verdict;
 
-use super::{DEADLINE, Decider, MEMORY, Way};
+use super::{Decider, MEMORY, Way};
 use crate::sample::{SETTINGS, Sample};
 
 pub(super) struct Reprieve(Revision);
 
 impl Reprieve {
     pub(super) fn load(policy: &[u8]) -> anyhow::Result<Self> {
-        let limits = EngineLimits { deadline: DEADLINE, memory: MEMORY, ..EngineLimits::default() };
+        let limits = EngineLimits { memory: MEMORY, ..EngineLimits::default() };
         let settings = serde_json::from_str(SETTINGS)?;
         let route = RouteRecord {
             name: "orders".to_owned(),
@@ -46,7 +46,7 @@ impl Way for Reprieve {
     }
 
     fn sandbox(&self) -> &'static str {
-        "Wasm, deadline 10 ms, memory 16 MiB"
+        "Wasm, with a deadline and 16 MiB"
     }
 
     fn decider(&self) -> anyhow::Result<Box<dyn Decider + '_>> {

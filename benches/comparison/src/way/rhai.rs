@@ -37,7 +37,7 @@ impl Way for Rhai {
     }
 
     fn sandbox(&self) -> &'static str {
-        "interpreter, 100,000 operations"
+        "interpreter, with 100,000 operations"
     }
 
     fn decider(&self) -> anyhow::Result<Box<dyn Decider + '_>> {
