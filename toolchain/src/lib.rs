@@ -88,12 +88,14 @@ impl Toolchain {
         command
     }
 
-    /// `cargo build` of policies, with the profile [`PROFILE`] and flags that make them small and keep this machine's
-    /// folders out of them. The workspace's own flags for the target hold as well.
+    /// `cargo rustc` of one policy's library, with the profile [`PROFILE`] and flags that make it small and keep this
+    /// machine's folders out of it. The workspace's own flags for the target hold as well.
     #[must_use]
     pub fn build(&self) -> Command {
         let mut command = self.cargo();
-        command.args(["build", "--target", TARGET, "--profile", PROFILE, "--config"]).arg(flags::rustflags());
+        // Beside an `rlib`, which a policy is for its tests, a `cdylib` would go without link-time optimisation.
+        command.args(["rustc", "--lib", "--crate-type", "cdylib"]);
+        command.args(["--target", TARGET, "--profile", PROFILE, "--config", &flags::rustflags()]);
         command
     }
 
