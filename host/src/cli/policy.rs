@@ -1,7 +1,9 @@
 //! `reprieve policy …`: writing policies, one file a command.
 
+mod build;
 mod inspect;
 mod judged;
+mod new;
 
 use std::process::ExitCode;
 
@@ -29,6 +31,8 @@ From nothing to a policy that judges:
 
 #[derive(Debug, Clone, Subcommand)]
 enum PolicyCommand {
+    New(new::NewArguments),
+    Build(build::BuildArguments),
     Inspect(inspect::InspectArguments),
 }
 
@@ -38,6 +42,8 @@ enum PolicyCommand {
 /// Those of the command.
 pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
+        PolicyCommand::New(arguments) => new::new(arguments),
+        PolicyCommand::Build(arguments) => build::build(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
     }
 }

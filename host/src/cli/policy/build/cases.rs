@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 
 use super::package::Chosen;
 use super::shrink::with_section;

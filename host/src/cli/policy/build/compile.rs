@@ -16,7 +16,7 @@ use super::package::Chosen;
 pub(super) enum Compiled {
     /// The module.
     Module(Vec<u8>),
-    /// Nothing; cargo said why. The packages that it had built by then.
+    /// Nothing; cargo said why. The libraries that it had built by then, by name.
     Failed { built: Vec<String> },
 }
 
@@ -25,12 +25,17 @@ pub(super) enum Compiled {
 #[serde(tag = "reason", rename_all = "kebab-case")]
 enum CargoMessage {
     CompilerArtifact {
-        package_id: String,
         manifest_path: PathBuf,
+        target: Target,
         filenames: Vec<PathBuf>,
     },
     #[serde(other)]
     Other,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    name: String,
 }
 
 /// Builds. Cargo's progress and complaints go to standard error as they come.
@@ -47,7 +52,7 @@ pub(super) fn compile(toolchain: &Toolchain, package: &Chosen) -> anyhow::Result
     for line in BufReader::new(stdout).lines() {
         let line = line.context("cannot read what cargo says")?;
         // Beside cargo's messages, what procedural macros print is there too.
-        let Ok(CargoMessage::CompilerArtifact { package_id, manifest_path, filenames }) = serde_json::from_str(&line)
+        let Ok(CargoMessage::CompilerArtifact { manifest_path, target, filenames }) = serde_json::from_str(&line)
         else {
             continue;
         };
@@ -55,7 +60,7 @@ pub(super) fn compile(toolchain: &Toolchain, package: &Chosen) -> anyhow::Result
             let wasm = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "wasm");
             module = filenames.into_iter().find(wasm).or(module);
         }
-        built.push(package_id);
+        built.push(target.name);
     }
     if !running.wait().context("cannot wait for cargo")?.success() {
         return Ok(Compiled::Failed { built });

@@ -6,21 +6,34 @@ use super::package::{Chosen, SDK};
 
 /// Packages that do not work in a policy, each with what to do without it.
 const UNFIT: [(&str, &str); 2] = [
-    ("getrandom", "a policy has no source of randomness: use the bits in `failure.seed`, and leave out what asks for getrandom"),
-    ("wasm-bindgen", "a policy runs in no browser: leave out what asks for wasm-bindgen (often a feature such as `wasmbind` or `js`)"),
+    (
+        "getrandom",
+        "a policy has no source of randomness: use the bits in `failure.seed`, and leave out what asks for getrandom",
+    ),
+    (
+        "wasm-bindgen",
+        "a policy runs in no browser: leave out what asks for wasm-bindgen (often a feature such as `wasmbind` or `js`)",
+    ),
 ];
 
-/// What to say beneath cargo's words after a build that failed; nothing where they are enough. `built` are the ids of the
-/// packages that were built.
+/// What to say beneath cargo's words after a build that failed; nothing where they are enough. `built` are the names of
+/// the libraries that were built.
 pub(super) fn after_failure(toolchain: &Toolchain, package: &Chosen, built: &[String]) -> Option<String> {
     if built.is_empty() && sdk_is_missing(toolchain, package) {
         return Some(format!(
-            "{SDK} is not in the registry: take it from a copy of Reprieve's repository, with \
-             `{SDK} = {{ path = \"…/plugin-sdk\" }}` in Cargo.toml; `reprieve policy new` does so with --sdk-path"
+            "cargo finds no {SDK} in the registry: take it from a copy of Reprieve's repository, with \
+             `{SDK} = {{ path = \"…/plugin-sdk\" }}` in Cargo.toml (`reprieve policy new --sdk-path` writes that)"
         ));
     }
-    let missing = |name: &str| !built.iter().any(|id| is_of(id, name));
-    UNFIT.iter().filter(|(name, _)| missing(name)).find_map(|(name, cure)| unfit(toolchain, package, name, cure))
+    let was_built = |name: &str| built.contains(&name.replace('-', "_"));
+    UNFIT.iter().filter(|(name, _)| !was_built(name)).find_map(|(name, cure)| unfit(toolchain, package, name, cure))
+}
+
+fn sdk_is_missing(toolchain: &Toolchain, package: &Chosen) -> bool {
+    let mut cargo = toolchain.cargo();
+    cargo.args(["metadata", "--format-version", "1", "--offline", "--manifest-path"]).arg(&package.manifest);
+    let missing = format!("no matching package named `{SDK}`");
+    cargo.output().is_ok_and(|output| String::from_utf8_lossy(&output.stderr).contains(&missing))
 }
 
 /// Who brings in a package that this import is made by, where one does.

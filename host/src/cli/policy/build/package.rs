@@ -69,10 +69,7 @@ pub(super) fn choose(toolchain: &Toolchain, folder: &Path, wanted: Option<&str>)
         None => of_manifest(&workspace, &manifest)?,
     };
     if !package.is_policy() {
-        bail!(
-            "{} is no policy: it does not depend on {SDK}; make one with `reprieve policy new NAME`",
-            package.name
-        );
+        bail!("{} is no policy: it does not depend on {SDK}; make one with `reprieve policy new NAME`", package.name);
     }
     if !package.is_library() {
         bail!("{} has no library: a policy's code is in src/lib.rs, not in src/main.rs", package.name);

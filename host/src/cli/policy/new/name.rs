@@ -9,15 +9,20 @@ const TAKEN: [&str; 3] = ["reprieve-sdk", "serde", "standard"];
 /// The name, where a crate and a policy's file can have it. What cargo has against it as well, cargo says itself.
 pub(super) fn parse(name: &str) -> Result<String, String> {
     let begins_well = name.starts_with(|first: char| first.is_ascii_lowercase());
-    let plain = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || "-_".contains(character);
+    let plain =
+        |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || "-_".contains(character);
     if !begins_well || !name.chars().all(plain) {
-        return Err("a small letter comes first, and then small letters, digits, `-` and `_`, such as orders-policy".to_owned());
+        return Err(
+            "a small letter comes first, and then small letters, digits, `-` and `_`, such as orders-policy".to_owned()
+        );
     }
     if name.len() > MAX_LENGTH {
         return Err(format!("it has {} characters, and may have {MAX_LENGTH}", name.len()));
     }
     if TAKEN.contains(&name.replace('_', "-").as_str()) {
-        return Err(format!("{name} is taken: policies depend on a crate of this name, or a host has such a policy built in"));
+        return Err(format!(
+            "{name} is taken: policies depend on a crate of this name, or a host has such a policy built in"
+        ));
     }
     Ok(name.to_owned())
 }

@@ -12,8 +12,9 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # Errors
 /// The SDK is not in it.
 pub(super) fn folder(given: &Path) -> anyhow::Result<PathBuf> {
-    let text = std::fs::read_to_string(given.join("Cargo.toml"))
-        .with_context(|| format!("no crate is in {}; give the folder plugin-sdk of Reprieve's repository", given.display()))?;
+    let text = std::fs::read_to_string(given.join("Cargo.toml")).with_context(|| {
+        format!("no crate is in {}; give the folder plugin-sdk of Reprieve's repository", given.display())
+    })?;
     let manifest: toml::Table =
         text.parse().with_context(|| format!("cannot read {}", given.join("Cargo.toml").display()))?;
     let name = manifest.get("package").and_then(|package| package.get("name")).and_then(toml::Value::as_str);
@@ -33,8 +34,8 @@ pub(super) fn dependency(sdk: Option<&Path>, krate: &Path) -> anyhow::Result<Str
     let krate = krate.canonicalize().with_context(|| format!("cannot find {}", krate.display()))?;
     let path = relative(&krate, sdk);
     let path = path.to_str().with_context(|| format!("the path {} is not UTF-8", path.display()))?;
-    // Cargo takes `/` everywhere.
-    let path = toml::Value::from(path.replace('\\', "/"));
+    // Cargo takes `/` everywhere, and a text is written the same in JSON as in TOML.
+    let path = serde_json::Value::from(path.replace('\\', "/"));
     Ok(format!("{{ path = {path} }}"))
 }
 
