@@ -90,3 +90,20 @@ fn has_core(library: &Path) -> bool {
 fn is_built_by(library: &Path, version: &str) -> bool {
     fs::read_to_string(library.join(BUILT_BY)).map_or(true, |compiler| compiler.trim_end() == version)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_counts_where_core_is_there_and_no_other_compiler_built_it() {
+        let library = tempfile::tempdir().unwrap();
+        let usable = |version| has_core(library.path()) && is_built_by(library.path(), version);
+        assert!(!usable("rustc 1.95.0"), "it is empty");
+        fs::write(library.path().join("libcore-0123.rlib"), "").unwrap();
+        assert!(usable("rustc 1.95.0"), "rustup's says nothing of its compiler");
+        fs::write(library.path().join(BUILT_BY), "rustc 1.95.0\n").unwrap();
+        assert!(usable("rustc 1.95.0"));
+        assert!(!usable("rustc 1.96.0"), "another compiler cannot use it");
+    }
+}

@@ -17,7 +17,7 @@ fn build_one(toolchain: &Toolchain, package: &str) -> Result<Vec<u8>> {
     let target = workspace::root().join("target/wasm");
     let mut cargo = toolchain.build();
     cargo.current_dir(workspace::root()).args(["--quiet", "--package", package, "--target-dir"]).arg(&target);
-    workspace::run(&mut cargo)?;
+    workspace::run(cargo.args(Toolchain::profile_arguments()))?;
     let path = target.join(TARGET).join(PROFILE).join(package.replace('-', "_")).with_extension("wasm");
     fs::read(&path).with_context(|| format!("{package} built no {}", path.display()))
 }

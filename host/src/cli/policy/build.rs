@@ -9,6 +9,7 @@ mod shrink;
 mod trial;
 mod write;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -17,6 +18,7 @@ use clap::Args;
 use reprieve_toolchain::Toolchain;
 
 use super::super::FAILED;
+use super::super::style::Style;
 use compile::Compiled;
 use package::Chosen;
 use report::Report;
@@ -98,7 +100,7 @@ pub(super) fn build(arguments: &BuildArguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
-        print!("{report}");
+        report.write(Style::for_stdout(), &mut io::stdout().lock()).context("cannot write the report")?;
     }
     Ok(ExitCode::SUCCESS)
 }

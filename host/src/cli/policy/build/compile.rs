@@ -49,10 +49,10 @@ pub(super) fn compile(toolchain: &Toolchain, package: &Chosen) -> anyhow::Result
     let stdout = running.stdout.take().expect("its standard output is piped");
     let mut built = Vec::new();
     let mut module = None;
-    for line in BufReader::new(stdout).lines() {
+    for line in BufReader::new(stdout).split(b'\n') {
         let line = line.context("cannot read what cargo says")?;
         // Beside cargo's messages, what procedural macros print is there too.
-        let Ok(CargoMessage::CompilerArtifact { manifest_path, target, filenames }) = serde_json::from_str(&line)
+        let Ok(CargoMessage::CompilerArtifact { manifest_path, target, filenames }) = serde_json::from_slice(&line)
         else {
             continue;
         };

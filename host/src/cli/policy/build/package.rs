@@ -14,7 +14,6 @@ pub(super) const SDK: &str = "reprieve-sdk";
 struct Workspace {
     packages: Vec<Package>,
     workspace_root: PathBuf,
-    target_directory: PathBuf,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -56,8 +55,6 @@ pub(super) struct Chosen {
     pub(super) manifest: PathBuf,
     /// The `Cargo.toml` that has the profiles.
     pub(super) workspace_manifest: PathBuf,
-    /// Where cargo builds.
-    pub(super) target: PathBuf,
 }
 
 /// The package in this folder, or of this name in the folder's workspace.
@@ -79,7 +76,6 @@ pub(super) fn choose(toolchain: &Toolchain, folder: &Path, wanted: Option<&str>)
         version: package.version.clone(),
         manifest: package.manifest_path.clone(),
         workspace_manifest: workspace.workspace_root.join("Cargo.toml"),
-        target: workspace.target_directory,
     })
 }
 

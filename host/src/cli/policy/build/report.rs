@@ -1,7 +1,7 @@
 //! What was built, for people and for programs.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use anyhow::Context as _;
 use bytesize::ByteSize;
@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::package::Chosen;
 use super::trial::Loaded;
+use crate::cli::style::Style;
 use crate::policy::engine::{INTERFACE_VERSION, Needs};
 use crate::policy::inspection::Inspection;
 use crate::policy::rejection::Problem;
@@ -61,33 +62,33 @@ fn shown(path: &Path) -> PathBuf {
     relative.unwrap_or(path).to_owned()
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Report {
+    /// For a person.
+    pub(super) fn write(&self, style: Style, out: &mut impl io::Write) -> io::Result<()> {
         let file = self.file.display();
-        writeln!(f, "{} {}", self.package, self.version)?;
-        writeln!(f, "  file       {file}")?;
-        writeln!(f, "  size       {}", ByteSize(self.size as u64).display().iec())?;
-        writeln!(f, "  digest     sha256:{}", self.digest)?;
-        writeln!(f, "  interface  reprieve:policy@{}", self.interface)?;
+        writeln!(out, "{}", style.bold(&format!("{} {}", self.package, self.version)))?;
+        let mut row =
+            |label: &str, value: &dyn fmt::Display| writeln!(out, "  {} {value}", style.dim(&format!("{label:<10}")));
+        row("file", &file)?;
+        row("size", &ByteSize(self.size as u64).display().iec())?;
+        row("digest", &format_args!("sha256:{}", self.digest))?;
+        row("interface", &format_args!("reprieve:policy@{}", self.interface))?;
         if let Some(sdk) = &self.sdk {
-            writeln!(f, "  SDK        {sdk}")?;
+            row("SDK", sdk)?;
         }
         match self.cases {
-            0 => writeln!(f, "  cases      none: a host has nothing to try it on before a swap")?,
-            cases => writeln!(f, "  cases      {cases}, all passed; a host runs them before each swap")?,
+            0 => row("cases", &"none: a host has nothing to try it on before a swap")?,
+            cases => row("cases", &format_args!("{cases}, all passed; a host runs them before each swap"))?,
         }
         match &self.needs {
-            Some(needs) => writeln!(f, "  needs      {}", Needed(needs))?,
-            None => writeln!(f, "  needs      not known before it has settings")?,
+            Some(needs) => row("needs", &Needed(needs))?,
+            None => row("needs", &"not known before it has settings")?,
         }
         for problem in &self.wanted {
-            writeln!(f, "  wants      {problem}")?;
+            row("wants", problem)?;
         }
-        writeln!(f, "\nNext:")?;
-        match self.wanted.is_empty() {
-            true => writeln!(f, "  reprieve policy check {file}"),
-            false => writeln!(f, "  reprieve policy check {file} --settings SETTINGS.toml"),
-        }
+        let settings = if self.wanted.is_empty() { "" } else { " --settings SETTINGS.toml" };
+        writeln!(out, "\nNext:\n  reprieve policy check {file}{settings}")
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn parse(name: &str) -> Result<String, String> {
         |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || "-_".contains(character);
     if !begins_well || !name.chars().all(plain) {
         return Err(
-            "a small letter comes first, and then small letters, digits, `-` and `_`, such as orders-policy".to_owned()
+            "write small letters, digits, `-` and `_`, beginning with a letter, such as orders-policy".to_owned()
         );
     }
     if name.len() > MAX_LENGTH {
