@@ -68,17 +68,3 @@ fn in_a_workspace_the_policy_is_chosen_by_name_and_built_with_the_first_toolchai
     folder.reprieve_with_path(path, "", &["policy", "build", "-p", "by-hour", "--out", "orders.wasm"]).succeeded();
     assert_that_a_host_loads(&fs::read(folder.path("orders.wasm")).expect("the built file"), 5);
 }
-
-#[test]
-fn a_profile_of_the_authors_own_is_used_as_it_is() {
-    let folder = Folder::with_policy("own-profile");
-    let manifest = folder.read("own-profile/Cargo.toml");
-    let profile =
-        "\n[profile.policy]\ninherits = \"release\"\nopt-level = \"s\"\npanic = \"abort\"\nstrip = \"symbols\"\n";
-    folder.write("own-profile/Cargo.toml", &(manifest + profile));
-    folder.reprieve("own-profile", &["policy", "build"]).succeeded();
-    let file = fs::read(folder.path("own-profile/own-profile.wasm")).expect("the built file");
-    let names = Inspection::of(&file).expect("WebAssembly").sections.into_iter().find(|section| section.name == "name");
-    assert_eq!(names, None, "its symbols are stripped");
-    assert_that_a_host_loads(&file, 5);
-}

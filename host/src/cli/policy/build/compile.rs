@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::Context as _;
-use reprieve_toolchain::Toolchain;
+use reprieve_toolchain::{PROFILE, Toolchain};
 use serde::Deserialize;
 
 use super::package::Chosen;
@@ -42,9 +42,7 @@ struct Target {
 pub(super) fn compile(toolchain: &Toolchain, package: &Chosen) -> anyhow::Result<Compiled> {
     let mut cargo = toolchain.build();
     cargo.arg("--manifest-path").arg(&package.manifest).args(["--message-format", "json-render-diagnostics"]);
-    if !has_own_profile(package)? {
-        cargo.args(Toolchain::profile_arguments());
-    }
+    cargo.args(profile_arguments(&package.workspace_manifest)?);
     let mut running = cargo.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {toolchain}"))?;
     let stdout = running.stdout.take().expect("its standard output is piped");
     let mut built = Vec::new();
@@ -69,11 +67,28 @@ pub(super) fn compile(toolchain: &Toolchain, package: &Chosen) -> anyhow::Result
     Ok(Compiled::Module(fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?))
 }
 
-/// Whether the author has a profile of this name, which then holds as it is.
-fn has_own_profile(package: &Chosen) -> anyhow::Result<bool> {
-    let path = &package.workspace_manifest;
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let manifest: toml::Table = text.parse().with_context(|| format!("cannot read {}", path.display()))?;
-    let profile = manifest.get("profile").and_then(|profiles| profiles.get(reprieve_toolchain::PROFILE));
-    Ok(profile.is_some())
+/// What makes the profile, unless the author has one of this name, which then holds as it is.
+fn profile_arguments(manifest: &Path) -> anyhow::Result<Vec<String>> {
+    let text = fs::read_to_string(manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+    let table: toml::Table = text.parse().with_context(|| format!("cannot read {}", manifest.display()))?;
+    let own = table.get("profile").and_then(|profiles| profiles.get(PROFILE));
+    Ok(if own.is_some() { Vec::new() } else { Toolchain::profile_arguments() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_of_the_authors_own_is_not_overruled() {
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = |profiles: &str| {
+            let manifest = folder.path().join("Cargo.toml");
+            fs::write(&manifest, format!("[workspace]\n{profiles}")).unwrap();
+            profile_arguments(&manifest).unwrap()
+        };
+        assert_eq!(arguments(""), Toolchain::profile_arguments());
+        assert_eq!(arguments("[profile.release]\nopt-level = 3"), Toolchain::profile_arguments());
+        assert_eq!(arguments("[profile.policy]\nopt-level = 3"), [""; 0]);
+    }
 }
