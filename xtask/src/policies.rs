@@ -1,4 +1,4 @@
-//! `cargo xtask policies`: the policies that the host embeds, as committed files.
+//! `cargo xtask policies`: the policies of `plugins/` as built files. Those that the host embeds are committed.
 
 mod source_digest;
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Build nothing; fail where a committed policy was built from other sources than these
     #[arg(long, conflicts_with = "out")]
     check: bool,
-    /// Write the built policies here instead of host/policies
+    /// Build every policy of `plugins/` into this folder instead of the embedded ones into host/policies
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -29,8 +29,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.check {
         return check();
     }
-    let committed = workspace::root().join(FOLDER);
-    build(&EMBEDDED, args.out.as_deref().unwrap_or(&committed))
+    match &args.out {
+        Some(folder) => build_all(folder),
+        None => build(&EMBEDDED, &workspace::root().join(FOLDER)),
+    }
 }
 
 /// Builds all of `plugins/` into this folder, those that the host embeds and those that it does not.

@@ -279,3 +279,30 @@ proptest! {
         prop_assert!(away(age + older) >= away(age));
     }
 }
+
+#[test]
+fn a_message_that_always_fails_takes_the_way_that_the_readme_shows() {
+    let policy = policy(r#"{"deadline": "4h", "expired": "late"}"#);
+    let (mut age, mut attempt, mut way) = (Duration::ZERO, 1, Vec::new());
+    loop {
+        let action = policy.decide(&Failure::new("http-503").attempt(attempt).age(age)).action;
+        let away = time_away(&action, &route());
+        way.push((age.as_secs(), attempt, action));
+        let Some(away) = away else { break };
+        (age, attempt) = (age + away, attempt + 1);
+    }
+    way.dedup_by(|(_, _, later), (_, _, earlier)| later == earlier);
+    let at = |hours: u64, minutes: u64, seconds: u64| hours * 3600 + minutes * 60 + seconds;
+    assert_eq!(
+        way,
+        [
+            (0, 1, Action::Retry(SECOND)),
+            (1, 2, tier("30s")),
+            (at(0, 5, 1), 12, tier("5m")),
+            (at(0, 30, 1), 17, tier("30m")),
+            (at(3, 30, 1), 23, tier("5m")),
+            (at(3, 55, 1), 28, tier("30s")),
+            (at(3, 59, 31), 37, Action::DeadLetter(Some("late".to_owned()))),
+        ]
+    );
+}
