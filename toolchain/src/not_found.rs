@@ -16,7 +16,7 @@ pub struct NotFound {
 const DEBIAN: [&str; 5] = [
     "apt-get install --no-install-recommends rustc-web cargo-web rust-web-src lld",
     "cd \"$(mktemp -d)\" && PATH=/usr/bin:$PATH && cargo init --lib --vcs none --name empty",
-    "RUSTC_BOOTSTRAP=1 cargo rustc --release --crate-type cdylib -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown",
+    "RUSTC_BOOTSTRAP=1 cargo build --release -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown",
     "mkdir -p /usr/lib/rustlib/wasm32-unknown-unknown/lib",
     "cp target/wasm32-unknown-unknown/release/deps/*.rlib /usr/lib/rustlib/wasm32-unknown-unknown/lib/",
 ];
@@ -44,7 +44,7 @@ impl fmt::Display for NotFound {
         if path::find(&["apt-get"]).is_some() {
             write!(
                 f,
-                "\n\nOr Debian's Rust (12 and newer), where rustup cannot reach its servers; as root, some two minutes:"
+                "\n\nOr, where rustup cannot reach its servers, the Rust of Debian 12; as root, and it takes some two minutes:"
             )?;
             for (index, step) in DEBIAN.iter().enumerate() {
                 write!(f, "\n  {}. {step}", index + 1)?;

@@ -46,11 +46,8 @@ fn in_a_workspace_a_new_policy_becomes_a_member() {
     assert!(folder.read("Cargo.toml").contains("members = [\"policies/*\"]"), "the pattern covers it already");
 
     folder.reprieve("", &["policy", "new", "added", "--sdk-path", SDK]).succeeded();
-    assert!(
-        folder.read("Cargo.toml").contains("members = [\"policies/*\", \"added\"]"),
-        "{}",
-        folder.read("Cargo.toml")
-    );
+    let manifest = folder.read("Cargo.toml");
+    assert!(manifest.contains("\"added\"") && manifest.contains("\"policies/*\""), "{manifest}");
     let members = folder.cargo("added", &["metadata", "--no-deps", "--format-version", "1"]).succeeded();
     assert!(members.contains("\"name\":\"covered\"") && members.contains("\"name\":\"added\""), "{members}");
 }
