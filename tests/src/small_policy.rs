@@ -54,8 +54,8 @@ pub struct SmallPolicy {
     pub verdict: RawVerdict,
     /// What its memory holds, by address; from [`DATA`] there is room.
     pub data: Vec<(u32, Vec<u8>)>,
-    /// Memories that it has beside its own, which has four pages.
-    pub further_memories: Vec<MemoryType>,
+    /// Its memories: the first is the one that it shares with the host, four pages where nothing else is said.
+    pub memories: Vec<MemoryType>,
 }
 
 /// The address from which [`SmallPolicy::data`] has room: behind everything that the host passes in here.
@@ -82,7 +82,7 @@ impl SmallPolicy {
             reallocate: nothing,
             verdict: RawVerdict::dead_letter(),
             data: Vec::new(),
-            further_memories: Vec::new(),
+            memories: vec![memory(4, None)],
         }
     }
 
@@ -121,9 +121,8 @@ impl SmallPolicy {
         }
         module.section(&declared);
         let mut memories = MemorySection::new();
-        memories.memory(memory(4, None));
-        for further in &self.further_memories {
-            memories.memory(*further);
+        for one in &self.memories {
+            memories.memory(*one);
         }
         module.section(&memories);
         let mut globals = GlobalSection::new();

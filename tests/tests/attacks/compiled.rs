@@ -9,8 +9,6 @@ use crate::turn::{self, Rulings};
 
 /// Messages of each attack.
 const COUNT: usize = 4;
-/// The bytes of its huge texts.
-const HUGE: usize = 10 * 1024 * 1024;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_is_judged_by_the_fallback_and_counted_and_felt_by_nobody_else() {
@@ -102,6 +100,6 @@ fn expect_count(after: &str, rulings: &Rulings) {
 }
 
 async fn arena() -> Arena {
-    let attacked = |route| Attacked { route, policy: built("misbehaving"), settings: json!({ "bytes": HUGE }) };
+    let attacked = |route| Attacked { route, policy: built("misbehaving"), settings: json!({}) };
     Arena::open(vec![attacked("misbehaving"), attacked("pausing")]).await
 }

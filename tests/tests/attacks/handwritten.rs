@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use reprieve::verdict::FaultKind;
 use reprieve_tests::small_policy::{ATTACK, Body, DATA, RawVerdict, SmallPolicy};
 use serde_json::Value;
-use wasm_encoder::{BlockType, InstructionSink, ValType};
+use wasm_encoder::{BlockType, InstructionSink};
 
 use crate::arena::{Arena, Attacked};
 use crate::turn;
@@ -77,7 +77,7 @@ fn attacks() -> Vec<Attack> {
 fn behaviours() -> Vec<Attack> {
     let does = |name, decide: Body, ends| Attack { name, policy: SmallPolicy { decide, ..calm() }, ends };
     vec![
-        does("trap", |code| drop(code.unreachable()), End::Fault(FaultKind::Trap, "unreachable")),
+        does("trap", trap, End::Fault(FaultKind::Trap, "unreachable")),
         does("loop", spin, End::Fault(FaultKind::Timeout, "deadline")),
         does("grow-to-the-limit", grow_to_the_limit, End::Judged),
         does("grow-past-the-limit", grow_past_the_limit, End::Fault(FaultKind::Memory, "policies.memory")),
@@ -93,7 +93,12 @@ fn behaviours() -> Vec<Attack> {
         },
         Attack {
             name: "no-room",
-            policy: SmallPolicy { reallocate: |code| drop(code.i32_const(-8).return_()), ..calm() },
+            policy: SmallPolicy {
+                reallocate: |code| {
+                    code.i32_const(-8).return_();
+                },
+                ..calm()
+            },
             ends: End::Fault(FaultKind::InvalidVerdict, "memory"),
         },
     ]
@@ -134,7 +139,8 @@ fn verdicts() -> Vec<Attack> {
         Attack { policy, ..attack }
     };
     // A thousand headers whose values all show the same 100 KiB: 100 MB from a policy that has 256 KiB.
-    let amplified: Vec<u8> = (0..1000).flat_map(|_| [DATA, 1, DATA + (20 << 10), 100 << 10]).flat_map(u32::to_le_bytes).collect();
+    let amplified: Vec<u8> =
+        (0..1000).flat_map(|_| [DATA, 1, DATA + (20 << 10), 100 << 10]).flat_map(u32::to_le_bytes).collect();
     vec![
         in_much_memory(gives(
             "reason-of-10-mib",
@@ -168,6 +174,10 @@ fn grown() -> SmallPolicy {
     SmallPolicy { decide: grow_to_the_limit, ..calm() }
 }
 
+fn trap(code: &mut InstructionSink<'_>) {
+    code.unreachable();
+}
+
 fn spin(code: &mut InstructionSink<'_>) {
     code.loop_(BlockType::Empty).br(0).end();
 }
@@ -187,6 +197,4 @@ fn grow_to_the_limit(code: &mut InstructionSink<'_>) {
 fn grow_past_the_limit(code: &mut InstructionSink<'_>) {
     grow_to_the_limit(code);
     code.i32_const(1).memory_grow(0).drop();
-    // What growing answered is of no matter: it ends there.
-    code.block(BlockType::Result(ValType::I32)).i32_const(0).end().drop();
 }

@@ -1,10 +1,10 @@
 //! Policies that attack the host, on routes beside one whose messages and verdicts must not feel any of it.
 
 mod arena;
+mod candidates;
 mod compiled;
 mod handwritten;
 mod loading;
-mod refusals;
 mod turn;
 
 use std::path::Path;
