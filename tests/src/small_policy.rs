@@ -7,9 +7,9 @@
 mod verdict;
 
 use wasm_encoder::{
-    CodeSection, ConstExpr, CustomSection, DataSection, ExportKind, ExportSection, Function, FunctionSection,
-    GlobalSection, GlobalType, InstructionSink, MemArg, MemorySection, MemoryType, Module, StartSection, TypeSection,
-    ValType,
+    CodeSection, ConstExpr, CustomSection, DataSection, EntityType, ExportKind, ExportSection, Function,
+    FunctionSection, GlobalSection, GlobalType, ImportSection, InstructionSink, MemArg, MemorySection, MemoryType,
+    Module, StartSection, TypeSection, ValType,
 };
 use wasmparser::{Parser, Payload};
 
@@ -29,6 +29,9 @@ const REASON: u32 = 1024;
 const HEAP: u32 = 8192;
 /// Where the length of the error's kind stands in a failure.
 const KIND_LENGTH: u64 = 124;
+
+/// The function that writes a line into the host's log: its level, 0 to 3, its address and its length.
+pub const LOG: u32 = 0;
 
 /// Adds instructions to a function, before those that it has anyway. They have to leave the stack as it was.
 pub type Body = fn(&mut InstructionSink<'_>);
@@ -100,7 +103,11 @@ impl SmallPolicy {
         types.ty().function([ValType::I32], [ValType::I32]);
         types.ty().function([ValType::I32], []);
         types.ty().function([], []);
+        types.ty().function([ValType::I32; 3], []);
         module.section(&types);
+        let mut imports = ImportSection::new();
+        imports.import("reprieve:policy/log@0.1.0", "log", EntityType::Function(5));
+        module.section(&imports);
 
         let functions = [
             (0, "cabi_realloc", self.reallocates()),
@@ -112,7 +119,7 @@ impl SmallPolicy {
         ];
         let (mut declared, mut exports, mut code) = (FunctionSection::new(), ExportSection::new(), CodeSection::new());
         exports.export("memory", ExportKind::Memory, 0);
-        for (index, (ty, name, body)) in (0..).zip(&functions) {
+        for (index, (ty, name, body)) in (LOG + 1..).zip(&functions) {
             declared.function(*ty);
             if *name != "begin" {
                 exports.export(name, ExportKind::Func, index);
@@ -131,7 +138,7 @@ impl SmallPolicy {
         module.section(&globals);
         module.section(&exports);
         if self.start.is_some() {
-            module.section(&StartSection { function_index: 5 });
+            module.section(&StartSection { function_index: LOG + 6 });
         }
         module.section(&code);
         module.section(&self.memory_content());

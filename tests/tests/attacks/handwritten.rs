@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use reprieve::verdict::FaultKind;
-use reprieve_tests::small_policy::{ATTACK, Body, DATA, RawVerdict, SmallPolicy};
+use reprieve_tests::small_policy::{ATTACK, Body, DATA, LOG, RawVerdict, SmallPolicy};
 use serde_json::Value;
 use wasm_encoder::{BlockType, InstructionSink};
 
@@ -70,7 +70,7 @@ async fn every_attack_ends_as_it_should_and_is_felt_by_nobody_else() {
 }
 
 fn attacks() -> Vec<Attack> {
-    [behaviours(), delays(), verdicts()].into_iter().flatten().collect()
+    [behaviours(), log_lines(), delays(), verdicts()].into_iter().flatten().collect()
 }
 
 /// What it does.
@@ -101,6 +101,18 @@ fn behaviours() -> Vec<Attack> {
             },
             ends: End::Fault(FaultKind::InvalidVerdict, "memory"),
         },
+    ]
+}
+
+/// What it writes into the log.
+fn log_lines() -> Vec<Attack> {
+    let writes = |name, decide: Body, ends| Attack { name, policy: SmallPolicy { decide, ..calm() }, ends };
+    let trap = |text| End::Fault(FaultKind::Trap, text);
+    vec![
+        writes("line-of-10-mib", write_10_mib, trap("too much data")),
+        writes("line-beyond-memory", |code| write(code, 0, u32::MAX - 8, 100), trap("out of bounds")),
+        writes("no-such-level", |code| write(code, 9, DATA, 1), trap("discriminant")),
+        writes("flood", flood, End::Fault(FaultKind::Timeout, "deadline")),
     ]
 }
 
@@ -172,6 +184,21 @@ fn calm() -> SmallPolicy {
 /// One that has all its memory where it attacks, by which its other functions can tell.
 fn grown() -> SmallPolicy {
     SmallPolicy { decide: grow_to_the_limit, ..calm() }
+}
+
+fn write(code: &mut InstructionSink<'_>, level: i32, address: u32, length: u32) {
+    code.i32_const(level).i32_const(address.cast_signed()).i32_const(length.cast_signed()).call(LOG);
+}
+
+fn write_10_mib(code: &mut InstructionSink<'_>) {
+    grow_to_the_limit(code);
+    write(code, 1, DATA, 10 << 20);
+}
+
+fn flood(code: &mut InstructionSink<'_>) {
+    code.loop_(BlockType::Empty);
+    write(code, 2, DATA, 3);
+    code.br(0).end();
 }
 
 fn trap(code: &mut InstructionSink<'_>) {
