@@ -6,6 +6,7 @@
 
 mod verdict;
 
+use reprieve::policy::cases::section::CASES_SECTION;
 use wasm_encoder::{
     CodeSection, ConstExpr, CustomSection, DataSection, EntityType, ExportKind, ExportSection, Function,
     FunctionSection, GlobalSection, GlobalType, ImportSection, InstructionSink, MemArg, MemorySection, MemoryType,
@@ -59,6 +60,8 @@ pub struct SmallPolicy {
     pub data: Vec<(u32, Vec<u8>)>,
     /// Its memories: the first is the one that it shares with the host, four pages where nothing else is said.
     pub memories: Vec<MemoryType>,
+    /// The cases that it carries, as they are written in their section.
+    pub cases: Option<Vec<u8>>,
 }
 
 /// The address from which [`SmallPolicy::data`] has room: behind everything that the host passes in here.
@@ -86,6 +89,7 @@ impl SmallPolicy {
             verdict: RawVerdict::dead_letter(),
             data: Vec::new(),
             memories: vec![memory(4, None)],
+            cases: None,
         }
     }
 
@@ -144,6 +148,9 @@ impl SmallPolicy {
         module.section(&self.memory_content());
         let (name, interface) = interface();
         module.section(&CustomSection { name: name.into(), data: interface.into() });
+        if let Some(cases) = &self.cases {
+            module.section(&CustomSection { name: CASES_SECTION.into(), data: cases.into() });
+        }
         module.finish()
     }
 

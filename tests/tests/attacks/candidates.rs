@@ -1,6 +1,7 @@
 //! Files that must not become a policy.
 
-use reprieve_tests::small_policy::{Body, SmallPolicy, memory};
+use reprieve_tests::small_policy::{ATTACK, Body, SmallPolicy, memory};
+use serde_json::{Value, json};
 use wasm_encoder::{
     BlockType, Component, ComponentExportKind, ComponentExportSection, ComponentInstanceSection, InstructionSink,
     MemoryType,
@@ -14,7 +15,7 @@ pub(crate) struct Candidate {
 }
 
 pub(crate) fn bad() -> Vec<Candidate> {
-    [behaviours(), features(), versions(), sizes()].into_iter().flatten().collect()
+    [behaviours(), features(), versions(), sizes(), cases()].into_iter().flatten().collect()
 }
 
 /// What it does before it has judged anything.
@@ -68,6 +69,27 @@ fn sizes() -> Vec<Candidate> {
     vec![Candidate { name: "a file beyond the limit", bytes: large }]
 }
 
+/// What it carries to be judged by.
+fn cases() -> Vec<Candidate> {
+    let carries = |name, cases: Vec<u8>| of(name, &SmallPolicy { cases: Some(cases), ..policy() });
+    let table = |cases: Vec<Value>| json!([{ "case": cases }]).to_string().into_bytes();
+    let case = |name: &str| json!({ "name": name, "expect": { "action": "dead-letter" } });
+    let endless = json!({ "name": "endless", "failure": { "error": ATTACK }, "expect": { "action": "drop" } });
+    let long = json!({ "name": "long ".repeat(100_000), "expect": { "reason": format!("\u{1b}[31m\n{}", "red ".repeat(100_000)) } });
+    let endless = SmallPolicy { decide: spin, cases: Some(table(vec![endless])), ..policy() };
+    let slow = SmallPolicy { configure: take_time, cases: Some(table(vec![case("slow"); 1000])), ..policy() };
+    vec![
+        of("a case that loops", &endless),
+        of("a thousand slow cases", &slow),
+        carries("1001 cases", table(vec![case("one more"); 1001])),
+        carries("a case with a long name and a long expectation", table(vec![long])),
+        carries("cases that are no JSON", b"[{ case = 1 }]".to_vec()),
+        carries("cases that are none", b"[{ \"case\": [1] }]".to_vec()),
+        carries("cases nested 100000 deep", vec![b'['; 100_000]),
+        carries("cases of 5 MiB", vec![b' '; 5 << 20]),
+    ]
+}
+
 fn of(name: &'static str, policy: &SmallPolicy) -> Candidate {
     Candidate { name, bytes: policy.build() }
 }
@@ -101,6 +123,12 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 
 fn spin(code: &mut InstructionSink<'_>) {
     code.loop_(BlockType::Empty).br(0).end();
+}
+
+/// Some tenths of a second.
+fn take_time(code: &mut InstructionSink<'_>) {
+    code.i32_const(100_000_000).local_set(0).loop_(BlockType::Empty);
+    code.local_get(0).i32_const(1).i32_sub().local_tee(0).br_if(0).end();
 }
 
 fn trap(code: &mut InstructionSink<'_>) {

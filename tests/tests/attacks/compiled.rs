@@ -16,7 +16,7 @@ async fn every_fault_is_judged_by_the_fallback_and_counted_and_felt_by_nobody_el
     let calm = turn::calm(&arena).await;
     let attacks = [
         ("panic", FaultKind::Trap, "told to panic"),
-        ("loop", FaultKind::Timeout, "no answer within the deadline"),
+        ("loop", FaultKind::Timeout, "no answer within 200ms, its deadline"),
         ("recurse", FaultKind::StackOverflow, "recursed too deep"),
         ("eat-memory", FaultKind::Memory, "policies.memory"),
         ("huge-reason", FaultKind::InvalidVerdict, "too much data"),

@@ -7,15 +7,13 @@ use reprieve::failure::{Failure, Health};
 use reprieve::handler_error::HandlerError;
 use reprieve::message::Message;
 use reprieve::policy::engine::{Candidate, Engine, EngineLimits, Revision, Start};
-use reprieve::policy::route_record::RouteRecord;
 use reprieve::timestamp::Timestamp;
-use reprieve_sdk::RetryPolicy;
 use reprieve_tests::small_policy::{ATTACK, DATA, SmallPolicy};
 use serde_json::Value;
 use wasm_encoder::{BlockType, InstructionSink, MemArg};
 
-use crate::alone;
 use crate::resident::{Bytes, resident};
+use crate::{alone, route};
 
 const WARM_UP: usize = 200;
 const DECISIONS: usize = 4000;
@@ -70,18 +68,6 @@ fn grow_and_touch(code: &mut InstructionSink<'_>) {
     code.local_get(0).i32_const(1).i32_store(pointer);
     code.local_get(0).i32_const(PAGE).i32_add().local_tee(0);
     code.i32_const(PAGES * PAGE).i32_lt_u().br_if(0).end();
-}
-
-fn route() -> RouteRecord {
-    RouteRecord {
-        name: "orders".into(),
-        source: "orders".into(),
-        tiers: Vec::new(),
-        dead_letters: vec!["default".into()],
-        retry: RetryPolicy::default(),
-        max_retry_delay: Duration::ZERO,
-        max_body: 0,
-    }
 }
 
 fn failure() -> Failure {

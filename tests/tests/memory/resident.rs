@@ -31,10 +31,19 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// The pages of this process that are in memory.
+/// What of this process is in memory.
 pub(crate) fn resident() -> Bytes {
+    read("VmRSS:")
+}
+
+/// The most that ever was.
+pub(crate) fn peak() -> Bytes {
+    read("VmHWM:")
+}
+
+fn read(name: &str) -> Bytes {
     let status = std::fs::read_to_string("/proc/self/status").expect("this test needs Linux");
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("the process has memory");
+    let line = status.lines().find(|line| line.starts_with(name)).expect("the process has memory");
     let kibibytes: u64 = line.split_whitespace().nth(1).and_then(|text| text.parse().ok()).expect("a number");
     Bytes(kibibytes * 1024)
 }
