@@ -3,6 +3,7 @@
 
 mod cases;
 mod growth;
+mod ledger;
 mod resident;
 mod swaps;
 mod traffic;

@@ -13,20 +13,22 @@ use reprieve::message::Message;
 use reprieve::route::{RouteSpec, RouteWork};
 use tokio::task::JoinHandle;
 
+use crate::ledger::Ledger;
+
 /// Messages that are published at a time.
 const BATCH: usize = 8;
 /// Messages that wait at most.
 const BACKLOG: usize = 64;
-const PAUSE: Duration = Duration::from_millis(4);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The messages of one route. A message's id is its number.
 pub(crate) struct Traffic {
     route: &'static str,
     broker: MemoryBroker,
-    /// How often each message was handled.
-    handled: Arc<Mutex<Vec<u8>>>,
-    /// How often each message was found dead-lettered.
-    parked: Vec<u8>,
+    /// The messages that were handled.
+    handled: Arc<Mutex<Ledger>>,
+    /// The messages that were found dead-lettered.
+    parked: Ledger,
     /// Who judged, by the reason that a policy gives.
     judges: HashMap<String, String>,
     stop: Arc<AtomicBool>,
@@ -39,7 +41,7 @@ impl Traffic {
             route,
             broker: broker.clone(),
             handled: Arc::default(),
-            parked: Vec::new(),
+            parked: Ledger::default(),
             judges: HashMap::new(),
             stop: Arc::default(),
             publisher: None,
@@ -51,7 +53,7 @@ impl Traffic {
         let handled = Arc::clone(&self.handled);
         let handler = handler_fn(move |call: Call| {
             let number = number(&call.message);
-            count(&mut handled.lock().unwrap(), number);
+            handled.lock().unwrap().see(number);
             async { Err::<(), _>(HandlerError::new("busy", "told to fail")) }
         });
         let work = RouteWork::Handle { handler: Arc::new(handler), timeout: Duration::from_secs(60) };
@@ -60,7 +62,7 @@ impl Traffic {
         route
     }
 
-    /// Begins to publish, as fast as they are worked off, but not faster than some 2000 a second.
+    /// Begins to publish, as fast as they are worked off, but not faster than 800 a second.
     pub(crate) fn begin(&mut self) {
         let (broker, route, stop) = (self.broker.clone(), self.route, Arc::clone(&self.stop));
         self.publisher = Some(tokio::spawn(async move {
@@ -81,7 +83,7 @@ impl Traffic {
     /// Takes what was dead-lettered by now into account.
     pub(crate) fn look(&mut self) {
         for letter in self.broker.drain(&self.topic()) {
-            count(&mut self.parked, number(&letter));
+            self.parked.see(number(&letter));
             let header = |name| letter.headers.text(name).unwrap_or_else(|| panic!("{name} in {letter:?}")).to_owned();
             let (reason, judge) = (header("reprieve-reason"), header("reprieve-policy"));
             let known = self.judges.entry(reason).or_insert_with(|| judge.clone());
@@ -107,9 +109,9 @@ impl Traffic {
         let quiet = self.broker.wait_for(self.route, |depth| depth.ready == 0 && depth.unsettled == 0);
         tokio::time::timeout(Duration::from_secs(60), quiet).await.expect("everything is worked off");
         self.look();
-        let once = vec![1; sent];
-        assert!(*self.handled.lock().unwrap() == once, "{}: each of {sent} messages is handled once", self.route);
-        assert!(self.parked == once, "{}: each of {sent} messages is dead-lettered once", self.route);
+        let handled = self.handled.lock().unwrap().is_complete(sent);
+        assert!(handled, "{}: each of {sent} messages is handled once", self.route);
+        assert!(self.parked.is_complete(sent), "{}: each of {sent} messages is dead-lettered once", self.route);
         sent
     }
 
@@ -120,11 +122,4 @@ impl Traffic {
 
 fn number(message: &Message) -> usize {
     message.id.as_deref().and_then(|id| id.parse().ok()).expect("an id that is a number")
-}
-
-fn count(counts: &mut Vec<u8>, number: usize) {
-    if counts.len() <= number {
-        counts.resize(number + 1, 0);
-    }
-    counts[number] += 1;
 }
