@@ -4,6 +4,7 @@
 //! Such a policy takes any settings and asks for all headers. It dead-letters every failure, the host's made-up ones
 //! included, except that a failure of the kind [`ATTACK`] makes it do what it was written for.
 
+pub mod instructions;
 mod verdict;
 
 use reprieve::policy::cases::section::CASES_SECTION;
@@ -31,8 +32,8 @@ const HEAP: u32 = 8192;
 /// Where the length of the error's kind stands in a failure.
 const KIND_LENGTH: u64 = 124;
 
-/// The function that writes a line into the host's log: its level, 0 to 3, its address and its length.
-pub const LOG: u32 = 0;
+/// The function that writes a line into the host's log: it takes a level, an address and a length.
+const LOG: u32 = 0;
 
 /// Adds instructions to a function, before those that it has anyway. They have to leave the stack as it was.
 pub type Body = fn(&mut InstructionSink<'_>);

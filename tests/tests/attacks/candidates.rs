@@ -1,11 +1,9 @@
 //! Files that must not become a policy.
 
+use reprieve_tests::small_policy::instructions::{eat_memory, spin, take_time, trap};
 use reprieve_tests::small_policy::{ATTACK, Body, SmallPolicy, memory};
 use serde_json::{Value, json};
-use wasm_encoder::{
-    BlockType, Component, ComponentExportKind, ComponentExportSection, ComponentInstanceSection, InstructionSink,
-    MemoryType,
-};
+use wasm_encoder::{Component, ComponentExportKind, ComponentExportSection, ComponentInstanceSection, MemoryType};
 
 use crate::built;
 
@@ -119,22 +117,4 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
         bytes[at..at + to.len()].copy_from_slice(to);
     }
     bytes
-}
-
-fn spin(code: &mut InstructionSink<'_>) {
-    code.loop_(BlockType::Empty).br(0).end();
-}
-
-/// Some tenths of a second.
-fn take_time(code: &mut InstructionSink<'_>) {
-    code.i32_const(100_000_000).local_set(0).loop_(BlockType::Empty);
-    code.local_get(0).i32_const(1).i32_sub().local_tee(0).br_if(0).end();
-}
-
-fn trap(code: &mut InstructionSink<'_>) {
-    code.unreachable();
-}
-
-fn eat_memory(code: &mut InstructionSink<'_>) {
-    code.loop_(BlockType::Empty).i32_const(1).memory_grow(0).drop().br(0).end();
 }

@@ -8,6 +8,7 @@ use reprieve::handler_error::HandlerError;
 use reprieve::message::Message;
 use reprieve::policy::engine::{Candidate, Engine, EngineLimits, Revision, Start};
 use reprieve::timestamp::Timestamp;
+use reprieve_tests::small_policy::instructions::{MOST_PAGES, grow_to};
 use reprieve_tests::small_policy::{ATTACK, DATA, SmallPolicy};
 use serde_json::Value;
 use wasm_encoder::{BlockType, InstructionSink, MemArg};
@@ -23,8 +24,7 @@ const THREADS: usize = 2;
 const TOLERANCE: Bytes = Bytes::mib(16);
 const PAGE: i32 = 64 * 1024;
 /// All memory but one page.
-const PAGES: i32 = 255;
-const FIRST_PAGES: i32 = 4;
+const PAGES: i32 = MOST_PAGES - 1;
 
 #[test]
 fn a_policy_that_grows_to_just_under_the_limit_in_every_decision_leaves_no_memory_behind() {
@@ -60,8 +60,7 @@ fn decide(revision: &Revision, times: usize) {
 /// Grows by what is left and writes to each page of it.
 fn grow_and_touch(code: &mut InstructionSink<'_>) {
     let pointer = MemArg { offset: 0, align: 2, memory_index: 0 };
-    code.i32_const(PAGES - FIRST_PAGES).memory_grow(0).i32_const(FIRST_PAGES).i32_ne();
-    code.if_(BlockType::Empty).unreachable().end();
+    grow_to(code, PAGES);
     // The argument of the function is of no more use, and counts.
     code.i32_const(DATA.cast_signed()).local_set(0);
     code.loop_(BlockType::Empty);

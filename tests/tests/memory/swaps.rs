@@ -8,7 +8,7 @@ use reprieve::host::{Host, HostSpec, HostedRoute};
 use reprieve::policy::engine::EngineLimits;
 use reprieve::policy::registry::PolicySettings;
 use reprieve_tests::small_policy::SmallPolicy;
-use wasm_encoder::InstructionSink;
+use reprieve_tests::small_policy::instructions::trap;
 
 use crate::alone;
 use crate::resident::{Bytes, resident};
@@ -115,10 +115,6 @@ fn bad(number: usize) -> Vec<u8> {
         2 => SmallPolicy { configure: trap, ..good }.build(),
         _ => SmallPolicy { start: Some(trap), ..good }.build(),
     }
-}
-
-fn trap(code: &mut InstructionSink<'_>) {
-    code.unreachable();
 }
 
 fn install(place: &Path, name: &str, policy: &[u8]) {
