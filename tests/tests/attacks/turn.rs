@@ -1,9 +1,10 @@
 //! One turn: an attack, while messages of the witness fail too, and what became of each.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
-use reprieve::event::{EventKind, Ruling, Subject};
+use reprieve::event::{Event, EventKind, Ruling, Subject};
 use reprieve::verdict::{Action, Fault, Verdict};
 use tokio::sync::broadcast::Receiver;
 use tokio::time::timeout;
@@ -66,8 +67,8 @@ async fn play(arena: &Arena, route: &str, kind: &str, count: usize) -> (Rulings,
         if let Some(id) = attacked.get(n) {
             arena.send(route, id, kind);
         }
-        if let Some(id) = witnessed.get(n) {
-            arena.send(WITNESS, id, WITNESSED[n]);
+        if let (Some(id), Some(kind)) = (witnessed.get(n), WITNESSED.get(n)) {
+            arena.send(WITNESS, id, kind);
         }
     }
     let all = rulings(&mut events, count + witnessed.len());
@@ -85,10 +86,7 @@ async fn play(arena: &Arena, route: &str, kind: &str, count: usize) -> (Rulings,
 }
 
 /// Every message's rulings, until so many are dead-lettered.
-async fn rulings(
-    events: &mut Receiver<std::sync::Arc<reprieve::event::Event>>,
-    ends: usize,
-) -> BTreeMap<String, Vec<Ruled>> {
+async fn rulings(events: &mut Receiver<Arc<Event>>, ends: usize) -> BTreeMap<String, Vec<Ruled>> {
     let (mut rulings, mut ended) = (BTreeMap::<String, Vec<Ruled>>::new(), 0);
     while ended < ends {
         let event = events.recv().await.expect("no event is missed");
