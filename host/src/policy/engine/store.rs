@@ -75,7 +75,7 @@ impl StoreState {
     }
 
     /// Bytes of memory that the instance has, whether or not it touched them.
-    pub(super) const fn memory(&self) -> usize {
+    pub(super) const fn memory_used(&self) -> usize {
         self.budget.used
     }
 }
