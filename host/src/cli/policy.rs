@@ -4,6 +4,7 @@ mod build;
 mod inspect;
 mod judged;
 mod new;
+mod timeline;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,7 @@ enum PolicyCommand {
     New(new::NewArguments),
     Build(build::BuildArguments),
     Inspect(inspect::InspectArguments),
+    Timeline(timeline::TimelineArguments),
 }
 
 /// Does what the arguments say.
@@ -45,5 +47,6 @@ pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
         PolicyCommand::New(arguments) => new::new(arguments),
         PolicyCommand::Build(arguments) => build::build(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
     }
 }
