@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::{BUILT_BY, TARGET, path};
+use crate::{BUILT_BY, TARGET, built_by, path};
 
 /// A cargo with the rustc beside it.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ fn has_core(library: &Path) -> bool {
 }
 
 fn is_built_by(library: &Path, version: &str) -> bool {
-    fs::read_to_string(library.join(BUILT_BY)).map_or(true, |compiler| compiler.trim_end() == version)
+    fs::read_to_string(library.join(BUILT_BY)).map_or(true, |compiler| compiler.trim_end() == built_by(version))
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
         assert!(!usable("rustc 1.95.0"), "it is empty");
         fs::write(library.path().join("libcore-0123.rlib"), "").unwrap();
         assert!(usable("rustc 1.95.0"), "rustup's says nothing of its compiler");
-        fs::write(library.path().join(BUILT_BY), "rustc 1.95.0\n").unwrap();
+        fs::write(library.path().join(BUILT_BY), built_by("rustc 1.95.0")).unwrap();
         assert!(usable("rustc 1.95.0"));
         assert!(!usable("rustc 1.96.0"), "another compiler cannot use it");
     }

@@ -25,9 +25,16 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 /// The name of the cargo profile that policies are built with.
 pub const PROFILE: &str = "policy";
 
-/// A file that may lie beside a standard library which was built by hand: the `rustc --version` of its compiler. No other
-/// compiler can use it, such as the next one that the system's packages bring.
+/// A file that may lie beside a standard library which was built by hand, with what [`built_by`] gives. No other compiler
+/// can use such a library, not even the next one that the system's packages bring.
 pub const BUILT_BY: &str = "built-by";
+
+/// What [`BUILT_BY`] says of a library that this compiler (its `rustc --version`) can use. Policies are optimised across
+/// crates when they are linked, for which the library needs bitcode in it.
+#[must_use]
+pub fn built_by(compiler: &str) -> String {
+    format!("{compiler}, with bitcode")
+}
 
 /// Where cargo looks for a linker for [`TARGET`] before its configuration.
 const LINKER_VARIABLE: &str = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER";

@@ -16,7 +16,7 @@ pub struct NotFound {
 const DEBIAN: [&str; 5] = [
     "apt-get install --no-install-recommends rustc-web cargo-web rust-web-src lld",
     "cd \"$(mktemp -d)\" && PATH=/usr/bin:$PATH && cargo init --lib --vcs none --name empty",
-    "RUSTC_BOOTSTRAP=1 cargo build --release -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown",
+    "RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Cembed-bitcode=yes cargo build --release -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown",
     "mkdir -p /usr/lib/rustlib/wasm32-unknown-unknown/lib",
     "cp target/wasm32-unknown-unknown/release/deps/*.rlib /usr/lib/rustlib/wasm32-unknown-unknown/lib/",
 ];

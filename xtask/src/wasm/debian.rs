@@ -7,7 +7,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use anyhow::{Context, Result};
-use reprieve_toolchain::{BUILT_BY, TARGET};
+use reprieve_toolchain::{BUILT_BY, TARGET, built_by};
 
 use crate::{apt, workspace};
 
@@ -72,7 +72,7 @@ fn build_library() -> Result<()> {
             fs::copy(&file, library.join(name)).with_context(denied)?;
         }
     }
-    fs::write(library.join(BUILT_BY), compiler()?).with_context(denied)
+    fs::write(library.join(BUILT_BY), built_by(&compiler()?)).with_context(denied)
 }
 
 /// Debian's cargo with Debian's rustc, whatever else is on the PATH. Its compiler is a stable one, and build-std is wanted
@@ -82,8 +82,10 @@ fn cargo(folder: &Path) -> Command {
     path.push(env::var_os("PATH").unwrap_or_default());
     let mut cargo = Command::new(CARGO);
     cargo.current_dir(folder).env("PATH", path).env("RUSTC", RUSTC).env("RUSTC_BOOTSTRAP", "1");
-    for inherited in ["CARGO", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR"] {
+    for inherited in ["CARGO", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR"] {
         cargo.env_remove(inherited);
     }
+    // For the optimisation across crates when a policy is linked.
+    cargo.env("RUSTFLAGS", "-Cembed-bitcode=yes");
     cargo
 }
