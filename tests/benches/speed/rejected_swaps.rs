@@ -55,6 +55,9 @@ async fn measure_in(folder: &Path, table: &mut Table) -> anyhow::Result<()> {
         let (bytes, refusal) = bad_file(&good, n)?;
         install(folder, &bytes)?;
         until_refused(&policies, n, refusal).await?;
+        if (n + 1).is_multiple_of(100) {
+            eprintln!("bad swaps: {} in {:.0?}", n + 1, begin.elapsed());
+        }
     }
     let took = begin.elapsed();
     stop.store(true, Ordering::Relaxed);
