@@ -4,6 +4,7 @@
 //!
 //! * `limits`, `config`: what a policy may use, and Wasmtime set up for it.
 //! * `binary`: is this file a policy, and as a component? Without running it.
+//! * `compilers`: the threads that compile.
 //! * `prepared`: compiled and described; shared by all routes that name the same file.
 //! * `snapshot`: a configured instance turned into a component that starts configured.
 //! * `load`: all of these in order, and the smoke decisions.
@@ -14,6 +15,7 @@
 
 mod binary;
 mod cases;
+mod compilers;
 mod config;
 mod description;
 mod fault;
@@ -41,6 +43,7 @@ use super::cases::{Case, CaseResult};
 pub use super::lower::Needs;
 use super::rejection::Rejection;
 use super::route_record::RouteRecord;
+use compilers::Compilers;
 pub use description::Description;
 pub use limits::EngineLimits;
 use log_lines::Identity;
@@ -70,6 +73,7 @@ struct Shared {
     /// Instructions are counted.
     metered: bool,
     slots: Arc<Slots>,
+    compilers: Compilers,
     /// By the digest of the file.
     prepared: Mutex<LruCache<String, Arc<Prepared>>>,
 }
@@ -119,6 +123,7 @@ impl Engine {
                 wasmtime,
                 linker,
                 slots,
+                compilers: Compilers::start().context("the system gives no threads to compile policies on")?,
                 limits,
                 metered,
                 prepared: Mutex::new(LruCache::new(PREPARED_FILES)),

@@ -68,7 +68,8 @@ type Decide<'a> = TypedFunc<(wit::Failure<'a>,), (wit::Verdict,)>;
 impl Program {
     pub(super) fn compile(engine: &Engine, component: &[u8]) -> Result<Self, Rejection> {
         let failed = |error: wasmtime::Error| Rejection::Compile { cause: format!("{:#}", anyhow::Error::from(error)) };
-        let component = Component::from_binary(&engine.shared.wasmtime, component).map_err(failed)?;
+        let compile = || Component::from_binary(&engine.shared.wasmtime, component);
+        let component = engine.shared.compilers.run(compile).map_err(failed)?;
         let interface = format!("reprieve:policy/policy@{INTERFACE_VERSION}");
         let interface = component.get_export_index(None, interface.as_str());
         let function = |name: &str| {
