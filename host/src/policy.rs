@@ -6,6 +6,7 @@
 //! * [`decision_threads`]: the threads that decisions run on.
 //! * [`route_record`]: what a policy is told of its route when it is configured.
 //! * [`rejection`]: why a candidate did not become a revision.
+//! * [`trust`]: which files may be loaded at all: those on a list, and those that are signed.
 //! * [`registry`]: which revision judges on each route, and how it is swapped while messages flow.
 //! * [`status`]: the same, to show.
 //! * `trial`: would a route's policy load? Without a host around it.
@@ -26,4 +27,5 @@ pub mod route_record;
 pub mod status;
 mod text;
 pub(crate) mod trial;
+pub mod trust;
 mod watcher;

@@ -43,6 +43,7 @@ fn whatever_is_left_out_has_its_default() {
             file_size: 16 << 20,
             rescan: seconds(30),
             threads: None,
+            trust: Trust::default(),
         }
     );
     assert_eq!(config.brokers["local"], BrokerConfig::Memory(MemoryConfig { capacity: 10_000 }));
