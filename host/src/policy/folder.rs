@@ -214,6 +214,20 @@ mod tests {
     }
 
     #[test]
+    fn the_signature_beside_a_file_is_read_where_one_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, signature) = (folder.path().join("a.wasm"), folder.path().join("a.wasm.minisig"));
+        fs::write(&path, "abc").unwrap();
+        assert_eq!(read_signed(&path, LIMIT).unwrap().signature, None);
+        fs::write(&signature, "signed").unwrap();
+        assert_eq!(read_signed(&path, LIMIT).unwrap().signature.unwrap(), "signed");
+        assert_eq!(read(&path, LIMIT).unwrap().signature, None);
+        File::create(&signature).unwrap().set_len(1 << 40).unwrap();
+        assert!(text(read_signed(&path, LIMIT)).contains("a.wasm.minisig is too large for a signature"));
+        assert!(read(&path, LIMIT).is_ok());
+    }
+
+    #[test]
     fn a_file_over_the_limit_is_refused_and_one_at_the_limit_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.wasm");

@@ -201,6 +201,24 @@ mod tests {
     }
 
     #[test]
+    fn a_signature_is_kept_beside_the_bytes_for_as_long_as_they_have_one() {
+        let state = tempfile::tempdir().unwrap();
+        let store = LastGoodStore::new(Some(state.path()));
+        let mut signed = good("one");
+        for signature in ["by one", "by another"] {
+            signed.file.signature = Some(signature.into());
+            store.keep("orders", &signed).unwrap();
+            assert_eq!(store.read("orders", LIMIT), Ok(Some(signed.clone())));
+        }
+        assert_eq!(fs::read_dir(state.path().join("policies/orders")).unwrap().count(), 3);
+        store.keep("orders", &good("one")).unwrap();
+        assert_eq!(store.read("orders", LIMIT), Ok(Some(good("one"))));
+        store.keep("orders", &signed).unwrap();
+        store.keep("orders", &good("two")).unwrap();
+        assert_eq!(fs::read_dir(state.path().join("policies/orders")).unwrap().count(), 2);
+    }
+
+    #[test]
     fn damage_is_told_and_not_run_on() {
         let state = tempfile::tempdir().unwrap();
         let store = LastGoodStore::new(Some(state.path()));

@@ -79,4 +79,6 @@ fn signer(keys: &[PublicKey], bytes: &[u8], signature: Option<&[u8]>) -> Result<
 }
 
 #[cfg(test)]
+pub(super) mod signing;
+#[cfg(test)]
 mod tests;

@@ -96,6 +96,26 @@ fn whatever_is_written_is_meant() {
 }
 
 #[test]
+fn trust_is_read_as_it_is_written() {
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let key = "RWRIEFA32+srMCoJ7r9xo23CVTZvUYlBVrLa/axPFMP2G22fRKXzEce1";
+    let trust = format!("allow = [\"{digest}\"]\npublic_keys = [\"{key}\"]");
+    let text = with("threads = 2", &trust).replace("concurrency = 8", &format!("policy_digest = \"{digest}\""));
+    let config = parse(text).unwrap();
+    let digest = digest.parse().unwrap();
+    assert_eq!(config.routes[0].policy_digest.as_ref(), Some(&digest));
+    let expected = Trust { allow: Some([digest].into()), public_keys: Some(vec![key.parse().unwrap()]) };
+    assert_eq!(config.policies.trust, expected);
+    let open = parse(GOOD.replace("threads = 2\n", "")).unwrap();
+    assert!(open.policies.trust.is_open());
+    let without_threads = with("threads = 2", "").replace("threads = 2\n", "");
+    assert!(
+        parse(with("threads = 2", &trust)).unwrap().differs_only_in_policies(&parse(without_threads).unwrap()),
+        "a running host takes it"
+    );
+}
+
+#[test]
 fn a_route_wins_over_the_defaults_key_by_key() {
     let config = parse(GOOD).unwrap();
     assert_eq!(

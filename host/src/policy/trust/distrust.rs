@@ -54,7 +54,7 @@ impl Distrust {
                 format!("the file is not on the list of allowed policies: its digest is \"{digest}\"")
             }
             Self::Unsigned => "the file is not signed: no `.wasm.minisig` lies beside it".into(),
-            Self::Malformed => "the file beside it is not a signature of minisign".into(),
+            Self::Malformed => "the `.wasm.minisig` beside the file is not a signature of minisign".into(),
             Self::UnknownKey { key } => format!("the file is signed with the key {key}, which is not trusted here"),
             Self::DoesNotFit { key } => {
                 format!("the signature with the key {key} does not fit the file: one of the two was changed")
@@ -76,7 +76,7 @@ impl Distrust {
                 "to trust it, add that digest to `allow` under [policies] and send SIGHUP; else put an allowed file there"
             }
             Self::Unsigned => "sign it with `minisign -S -m NAME.wasm`, and put the signature beside it",
-            Self::Malformed => "put the file there whole that `minisign -S -m NAME.wasm` made",
+            Self::Malformed => "copy what `minisign -S -m NAME.wasm` made there, the whole of it",
             Self::UnknownKey { .. } => {
                 "sign it with a key whose public half is in `public_keys` under [policies], or add this key's there and send SIGHUP"
             }
