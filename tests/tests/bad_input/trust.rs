@@ -95,7 +95,7 @@ fn a_pinned_route_says_so_at_start_refuses_another_file_once_and_takes_it_with_a
 
     place.install("orders", embedded::BY_ERROR_KIND);
     let second = digest(&place, "orders");
-    wait_for_refusal(&program, &format!("this file's is \"sha256:{second}\""));
+    wait_for_refusal(&program, &format!("this file's is sha256:{second}"));
     wait_for_scans(&program);
     assert_eq!(refusals(&program).lines().count(), 1, "{}", refusals(&program));
     let (code, _, err) = place.call(&CHECK);

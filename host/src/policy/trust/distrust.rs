@@ -46,12 +46,10 @@ impl Distrust {
     pub fn what(&self) -> String {
         match self {
             Self::Pinned { pin, digest } => {
-                format!(
-                    "the route is pinned to another file: its `policy_digest` is \"{pin}\", this file's is \"{digest}\""
-                )
+                format!("the route is pinned to another file: its `policy_digest` is {pin}, this file's is {digest}")
             }
             Self::NotAllowed { digest } => {
-                format!("the file is not on the list of allowed policies: its digest is \"{digest}\"")
+                format!("the file is not on the list of allowed policies: its digest is {digest}")
             }
             Self::Unsigned => "the file is not signed: no `.wasm.minisig` lies beside it".into(),
             Self::Malformed => "the `.wasm.minisig` beside the file is not a signature of minisign".into(),

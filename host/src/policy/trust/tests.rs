@@ -47,7 +47,7 @@ fn a_list_lets_in_what_is_on_it_and_tells_the_digest_of_what_is_not() {
     let trust = Trust { allow: Some([digest.clone()].into()), ..Trust::default() };
     assert_eq!(trust.check(&file(POLICY, None), None), Ok(None));
     let refused = trust.check(&file(b"another", None), None).unwrap_err();
-    insta::assert_snapshot!(refused, @r#"the file is not on the list of allowed policies: its digest is "sha256:ae448ac86c4e8e4dec645729708ef41873ae79c6dff84eff73360989487f08e5"; to trust it, add that digest to `allow` under [policies] and send SIGHUP; else put an allowed file there"#);
+    insta::assert_snapshot!(refused, @"the file is not on the list of allowed policies: its digest is sha256:ae448ac86c4e8e4dec645729708ef41873ae79c6dff84eff73360989487f08e5; to trust it, add that digest to `allow` under [policies] and send SIGHUP; else put an allowed file there");
     let none = Trust { allow: Some([].into()), ..Trust::default() };
     assert_eq!(none.check(&file(POLICY, None), None), Err(Distrust::NotAllowed { digest }));
 }
@@ -59,7 +59,7 @@ fn a_pin_lets_in_one_file_even_where_others_are_allowed() {
     let pin = FileDigest::of(&one);
     assert_eq!(trust.check(&one, Some(&pin)), Ok(None));
     let refused = trust.check(&other, Some(&pin)).unwrap_err();
-    insta::assert_snapshot!(refused, @r#"the route is pinned to another file: its `policy_digest` is "sha256:7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed", this file's is "sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa"; to swap to this file, change the route's `policy_digest` and send SIGHUP; else put the pinned file back"#);
+    insta::assert_snapshot!(refused, @"the route is pinned to another file: its `policy_digest` is sha256:7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed, this file's is sha256:d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa; to swap to this file, change the route's `policy_digest` and send SIGHUP; else put the pinned file back");
 }
 
 #[test]
