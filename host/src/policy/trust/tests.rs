@@ -74,12 +74,12 @@ fn any_of_the_keys_will_do_and_no_other() {
     let (ours, theirs, stranger) = (Signer::new(1), Signer::new(2), Signer::new(3));
     let trust = signed_by(&[&key_of(&ours), &key_of(&theirs)]);
     for signer in [&ours, &theirs] {
-        let signed = trust.check(&file(POLICY, Some(&signer.sign(POLICY).as_bytes())), None);
+        let signed = trust.check(&file(POLICY, Some(signer.sign(POLICY).as_bytes())), None);
         assert_eq!(signed, Ok(Some(key_of(signer).id())));
     }
     let key = key_of(&stranger).id();
     assert_eq!(
-        trust.check(&file(POLICY, Some(&stranger.sign(POLICY).as_bytes())), None),
+        trust.check(&file(POLICY, Some(stranger.sign(POLICY).as_bytes())), None),
         Err(Distrust::UnknownKey { key })
     );
 }
@@ -104,12 +104,12 @@ fn a_legacy_signature_is_refused_and_does_not_pass_as_the_other_kind() {
 #[test]
 fn a_list_and_signatures_must_both_hold() {
     let signer = Signer::new(1);
-    let good = file(POLICY, Some(&signer.sign(POLICY).as_bytes()));
+    let good = file(POLICY, Some(signer.sign(POLICY).as_bytes()));
     let allow = Some([FileDigest::of(&good)].into());
     let trust = Trust { allow, ..signed_by(&[&key_of(&signer)]) };
     assert_eq!(trust.check(&good, None), Ok(Some(key_of(&signer).id())));
     assert_eq!(trust.check(&file(POLICY, None), None), Err(Distrust::Unsigned));
-    let other = file(b"another", Some(&signer.sign(b"another").as_bytes()));
+    let other = file(b"another", Some(signer.sign(b"another").as_bytes()));
     assert!(matches!(trust.check(&other, None), Err(Distrust::NotAllowed { .. })));
 }
 
