@@ -1,5 +1,7 @@
 //! A failed attempt, as the policy sees it. Its JSON form is the one used in logs, journals and tools.
 
+mod written;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::handler_error::HandlerError;
 use crate::message::Message;
 use crate::timestamp::Timestamp;
+
+pub use written::WrittenError;
 
 /// Everything that a policy may base its verdict on. A recorded failure can be judged again with the same answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +32,8 @@ pub struct Failure {
     /// The tier that the message last came back from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
-    /// Time since the message's own timestamp, or since its first failure where it has none; zero where neither is known.
+    /// Time since the message's own timestamp; since its first failure where it has none, or one that is later than
+    /// that. Zero where neither is known.
     #[serde(default)]
     pub age_ms: u64,
     /// Time left until the message expires; zero when that has passed.

@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 use super::bindings::reprieve::policy::types as wit;
 use super::text::cut;
 use crate::failure::{Failure, Health};
@@ -22,12 +24,12 @@ const MAX_ERROR_TEXT: usize = 4 * 1024;
 const MAX_ERROR_DETAIL: usize = 16 * 1024;
 
 /// What a policy wants to see, as it said when it was configured, within the limits of host and route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Needs {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Needs {
     /// The first so many bytes of the body; none of it where there is no number.
-    body: Option<usize>,
-    /// The names of the headers; all of them where there is no list.
-    headers: Option<Vec<String>>,
+    pub body: Option<usize>,
+    /// The names of the headers, sorted; all of them where there is no list.
+    pub headers: Option<Vec<String>>,
 }
 
 impl Needs {

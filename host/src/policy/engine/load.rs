@@ -22,7 +22,7 @@ const MAX_PROBLEMS: usize = 20;
 
 pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revision, Rejection> {
     let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
-    let file_digest = hex(&Sha256::digest(candidate.bytes));
+    let file_digest = file_digest(candidate.bytes);
     let prepared = engine.prepare(candidate.bytes, &file_digest, &identity)?;
     let settings = candidate.settings.to_string();
     let (needs, starting) = configured(engine, &prepared, candidate, &settings, &identity)?;
@@ -57,8 +57,8 @@ fn configured(
 ) -> Result<(wit::Needs, Starting), Rejection> {
     let slot = engine.shared.slots.take();
     let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
-    let during = |fault| Rejection::Faulted { during: Step::Configure, fault };
-    let instance = prepared.program.start(&mut store).map_err(during)?;
+    let starting = |fault| Rejection::Faulted { during: Step::Start, fault };
+    let instance = prepared.program.start(&mut store).map_err(starting)?;
     let needs = configure(&prepared.program, &mut store, instance, candidate, settings)?;
     let starting = match taken(engine, prepared, &mut store, instance) {
         Ok(snapshot) => Starting::Configured(Program::compile(engine, &snapshot)?),
@@ -109,7 +109,7 @@ fn configure(
     }
 }
 
-fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
+pub(super) fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
     if problems.is_empty() {
         return vec![Problem { path: String::new(), message: "the policy does not say what is wrong".into() }];
     }
@@ -118,6 +118,10 @@ fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
         message: one_line(&problem.message, 1024),
     };
     problems.into_iter().take(MAX_PROBLEMS).map(lift).collect()
+}
+
+pub(super) fn file_digest(file: &[u8]) -> String {
+    hex(&Sha256::digest(file))
 }
 
 /// Digest of everything that makes the decisions what they are. Each part is hashed with its length, so that no two

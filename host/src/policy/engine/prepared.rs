@@ -9,7 +9,7 @@ use super::super::bindings::reprieve::policy::types as wit;
 use super::super::rejection::{Rejection, Step};
 use super::log_lines::Identity;
 use super::store::StoreState;
-use super::{Description, Engine, INTERFACE_VERSION, binary, fault, snapshot};
+use super::{Description, Engine, INTERFACE_VERSION, binary, cases, fault, snapshot};
 use crate::verdict::Fault;
 
 /// What all routes that name the same file share.
@@ -31,6 +31,7 @@ impl Prepared {
             Err(why) => (Program::compile(engine, &component)?, Some(why)),
         };
         let description = describe(engine, &program, identity)?;
+        cases::run_carried(engine, &program, bytes, identity.policy())?;
         Ok(Self { component, program: Arc::new(program), no_snapshot, description })
     }
 }
@@ -40,7 +41,8 @@ fn describe(engine: &Engine, program: &Program, identity: &Arc<Identity>) -> Res
     let during = |fault| Rejection::Faulted { during: Step::Describe, fault };
     let slot = engine.shared.slots.take();
     let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
-    let instance = program.start(&mut store).map_err(during)?;
+    let starting = |fault| Rejection::Faulted { during: Step::Start, fault };
+    let instance = program.start(&mut store).map_err(starting)?;
     let types = |error: wasmtime::Error| Rejection::WrongTypes {
         supported: INTERFACE_VERSION,
         cause: format!("{:#}", anyhow::Error::from(error)),
