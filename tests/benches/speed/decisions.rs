@@ -42,15 +42,28 @@ fn measure_policy(
         rates.push(together);
         ratios.push(together / alone);
     }
-    let goal = Duration::from_micros(10);
+    // The goals are for a policy with settings and headers; the others have less to do.
+    let has_goals = name == "rules";
+    let goal = |goal: &'static str| if has_goals { goal } else { "-" };
+    let most = Duration::from_micros(10);
     let (alone, together) = (median(&mut one), median(&mut two));
-    table.row(&format!("verdict of {name}, one thread, median"), format!("{alone:.1?}"), "<= 10 µs", alone <= goal);
+    table.row(
+        &format!("verdict of {name}, one thread, median"),
+        format!("{alone:.1?}"),
+        goal("<= 10 µs"),
+        !has_goals || alone <= most,
+    );
     table.row(&format!("verdict of {name}, one thread, p99"), format!("{:.1?}", percentile(&mut one, 99)), "-", true);
     table.row(&format!("verdict of {name}, two threads, median"), format!("{together:.1?}"), "-", true);
     table.row(&format!("verdict of {name}, two threads, p99"), format!("{:.1?}", percentile(&mut two, 99)), "-", true);
     let (rate, ratio) = (median(&mut rates), median(&mut ratios));
     table.row(&format!("verdicts of {name} a second, two threads"), format!("{rate:.0}"), "-", true);
-    table.row(&format!("two threads / one thread, {name}"), format!("{ratio:.2}"), ">= 1.70", ratio >= 1.7);
+    table.row(
+        &format!("two threads / one thread, {name}"),
+        format!("{ratio:.2}"),
+        goal(">= 1.70"),
+        !has_goals || ratio >= 1.7,
+    );
     Ok(())
 }
 

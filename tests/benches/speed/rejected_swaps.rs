@@ -35,8 +35,12 @@ async fn measure_in(folder: &Path, table: &mut Table) -> anyhow::Result<()> {
         state: Some(folder.join("state")),
         ..PolicySettings::default()
     };
-    let route =
-        RoutePolicy { record: fixture::route(), policy: Some("live".to_owned()), settings: fixture::twenty_rules() };
+    let route = RoutePolicy {
+        record: fixture::route(),
+        policy: Some("live".to_owned()),
+        settings: fixture::twenty_rules(),
+        policy_digest: None,
+    };
     let policies =
         Policies::start(Engine::new(EngineLimits::default())?, settings, vec![route], Observer::new()).await?;
     let handle = policies.handle("orders").context("the route has a handle")?;

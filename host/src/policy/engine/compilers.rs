@@ -3,10 +3,10 @@
 use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
 
 /// Of 99, where half is a thread's usual priority. On Linux a nice value of 10: compiling gives way to decisions, and still
 /// gets a tenth of a core that is busy otherwise.
+#[cfg(unix)]
 const PRIORITY: u8 = 22;
 
 /// As many threads as there are cores. At the usual priority they would hold up one decision in a hundred for a
@@ -31,12 +31,22 @@ impl Compilers {
     }
 }
 
+#[cfg(unix)]
 fn give_way() {
+    use thread_priority::unix::{set_thread_priority_and_policy, thread_native_id};
+    use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy};
+
     let priority = ThreadPriorityValue::try_from(PRIORITY).expect("22 is between 0 and 99");
-    if let Err(error) = set_current_thread_priority(ThreadPriority::Crossplatform(priority)) {
+    // The class as well: where the process has a real-time one, no priority in that gives way to ordinary threads.
+    let ordinary = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+    let given = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Crossplatform(priority), ordinary);
+    if let Err(error) = given {
         tracing::debug!(?error, "policies are compiled at the usual priority, since the system allows no lower one");
     }
 }
+
+#[cfg(not(unix))]
+fn give_way() {}
 
 #[cfg(test)]
 mod tests {
