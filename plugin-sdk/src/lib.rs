@@ -37,13 +37,15 @@
 //!
 //! # Layout
 //! - [`Policy`] and [`policy!`]: what to implement, and the line that exports it
-//! - [`Failure`], [`HandlerError`], [`Health`], [`HeaderValue`]: what a policy is told
+//! - [`Failure`], [`HandlerError`], [`Health`], [`HeaderValue`], [`attribute`]: what a policy is told
+//! - [`Needs`]: how much of it
 //! - [`Route`], [`Tier`], [`Limits`]: where it judges
 //! - [`Verdict`], [`Action`]: what it answers
 //! - [`RetryPolicy`], [`KindPattern`], [`duration`]: building blocks for settings
 //! - [`standard`]: the policy that the host has built in, to build on
 //! - [`log`]: lines for the host's log
 
+pub mod attribute;
 pub mod duration;
 mod failure;
 mod handler_error;

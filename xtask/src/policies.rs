@@ -1,13 +1,11 @@
 //! `cargo xtask policies`: the policies that the host embeds, as committed files.
 
-mod source_digest;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{wasm, workspace};
+use crate::{source_digest, wasm, workspace};
 
 /// The crates of `plugins/` that are committed as built files.
 const EMBEDDED: [&str; 2] = ["standard", "by-error-kind"];
@@ -35,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Builds them into this folder.
 pub(crate) fn build(folder: &Path) -> Result<()> {
-    let digest = source_digest::of_tree()?;
+    let digest = source_digest::of(&sources()?)?;
     let packages = EMBEDDED.map(|name| format!("policy-{name}"));
     let modules = wasm::build(&wasm::toolchain()?, &packages)?;
     for (name, module) in EMBEDDED.iter().zip(modules) {
@@ -49,7 +47,7 @@ pub(crate) fn build(folder: &Path) -> Result<()> {
 
 /// That the committed ones were built from the sources as they are.
 pub(crate) fn check() -> Result<()> {
-    let digest = source_digest::of_tree()?;
+    let digest = source_digest::of(&sources()?)?;
     for name in EMBEDDED {
         let path = workspace::root().join(FOLDER).join(name).with_extension("wasm");
         let module = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -64,4 +62,19 @@ pub(crate) fn check() -> Result<()> {
     }
     println!("the committed policies were built from these sources");
     Ok(())
+}
+
+/// What shapes them: `Cargo.toml` and `src/` of the SDK and of every crate in `plugins/`, files named `tests.rs` left
+/// out, and the policy interface.
+fn sources() -> Result<Vec<PathBuf>> {
+    let sdk = workspace::root().join("plugin-sdk");
+    let plugins = workspace::folders("plugins")?.into_iter().map(|name| workspace::root().join("plugins").join(name));
+    let mut files = workspace::files_below(&sdk.join("wit"))?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "wit"));
+    for package in plugins.chain([sdk]) {
+        files.push(package.join("Cargo.toml"));
+        files.extend(workspace::files_below(&package.join("src"))?);
+    }
+    files.retain(|file| file.file_name().is_none_or(|name| name != "tests.rs"));
+    Ok(files)
 }

@@ -24,7 +24,7 @@ fn failure(message: Message) -> Failure {
 }
 
 fn all() -> Needs {
-    Needs { body: None, headers: None }
+    Needs { body: None, headers: None, attributes: vec!["name".to_owned()] }
 }
 
 fn values(message: Message) -> Vec<(String, String)> {
@@ -37,7 +37,7 @@ fn values(message: Message) -> Vec<(String, String)> {
 fn the_body_is_lent_and_not_copied() {
     let failure = failure(Message::new("a body"));
     let body = failure.message.body.as_ref().unwrap();
-    let needs = Needs::new(wit::Needs { body: Some(u32::MAX), headers: wit::HeaderNeeds::All }, 3);
+    let needs = Needs::new(wit::Needs { body: Some(u32::MAX), headers: wit::HeaderNeeds::All, attributes: vec![] }, 3);
     lower(&failure, &needs, |lowered| {
         assert_eq!(lowered.body, Some(&b"a b"[..]));
         assert_eq!(lowered.body.unwrap().as_ptr(), body.as_ptr());
@@ -53,7 +53,7 @@ fn only_named_headers_are_shown_duplicates_included() {
         message.headers.push(name, i64::from(value));
     }
     let names = wit::HeaderNeeds::Named(vec!["z".into(), "b".into(), "a".into()]);
-    let needs = Needs::new(wit::Needs { body: None, headers: names }, 0);
+    let needs = Needs::new(wit::Needs { body: None, headers: names, attributes: vec![] }, 0);
     lower(&failure(message), &needs, |lowered| {
         let names: Vec<_> = lowered.headers.iter().map(|header| header.name).collect();
         assert_eq!(names, ["b", "a", "b"]);
@@ -79,6 +79,24 @@ fn long_values_are_cut_and_long_json_is_left_out() {
 fn headers_are_bounded_in_number() {
     let message = (0..1000).fold(Message::new(""), |message, n| message.with_header(format!("h{n}"), "value"));
     assert_eq!(values(message).len(), MAX_HEADERS);
+}
+
+#[test]
+fn only_named_attributes_are_given_and_long_ones_are_cut() {
+    let mut failure = failure(Message::default());
+    failure.attributes = vec![("other".into(), "value".into()), ("name".into(), "v".repeat(MAX_HEADER_VALUE + 1))];
+    lower(&failure, &all(), |lowered| {
+        let [(name, value)] = lowered.attributes else { panic!("{:?}", lowered.attributes) };
+        assert_eq!(*name, "name");
+        assert!(value.ends_with("v…"), "{value}");
+    });
+}
+
+#[test]
+fn what_no_failure_has_is_known_when_a_policy_asks_for_it() {
+    let attributes = vec!["redrives".into(), "colour".into()];
+    let needs = Needs::new(wit::Needs { body: None, headers: wit::HeaderNeeds::All, attributes }, 0);
+    assert_eq!(needs.unknown_attributes().collect::<Vec<_>>(), ["colour"]);
 }
 
 #[test]
