@@ -2,6 +2,7 @@
 
 mod apt;
 mod bench;
+mod cookbook;
 mod deny;
 mod frozen;
 mod mutants;

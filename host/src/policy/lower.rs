@@ -5,7 +5,11 @@
 //! * The error's text and detail are cut with a mark.
 //! * The body is lent, never copied here; the policy gets its first bytes.
 
+mod plain_json;
+
 use std::borrow::Cow;
+
+use plain_json::plain_json;
 
 use super::bindings::reprieve::policy::types as wit;
 use super::text::cut;
@@ -132,7 +136,7 @@ impl<'a> Shown<'a> {
                 Err(_) => bytes_value(bytes),
             },
             HeaderValue::Decimal { .. } | HeaderValue::Array(_) | HeaderValue::Table(_) => {
-                let json = serde_json::to_string(value).ok()?;
+                let json = plain_json(value).to_string();
                 return (json.len() <= MAX_HEADER_VALUE).then_some(Self::Json(json));
             }
         }))

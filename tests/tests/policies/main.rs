@@ -2,6 +2,8 @@
 
 mod clean_instances;
 mod committed;
+mod cookbook;
+mod frozen;
 mod generated;
 
 use std::path::Path;

@@ -19,7 +19,8 @@ pub(crate) fn build(toolchain: &WasmToolchain, packages: &[String]) -> Result<Ve
 /// Builds the package that is a workspace of its own in this folder, as its lock file says, and gives its module.
 pub(crate) fn build_alone(toolchain: &WasmToolchain, folder: &Path, package: &str) -> Result<Vec<u8>> {
     let manifest = folder.join("Cargo.toml");
-    let built = cargo_build(toolchain, "policy", ["--locked".as_ref(), "--manifest-path".as_ref(), manifest.as_os_str()])?;
+    let built =
+        cargo_build(toolchain, "policy", ["--locked".as_ref(), "--manifest-path".as_ref(), manifest.as_os_str()])?;
     read(&built, package)
 }
 

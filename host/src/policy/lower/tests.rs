@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::handler_error::HandlerError;
-use crate::message::Message;
+use crate::message::{Headers, Message};
 use crate::timestamp::Timestamp;
 
 fn failure(message: Message) -> Failure {
@@ -72,6 +72,31 @@ fn long_values_are_cut_and_long_json_is_left_out() {
         assert!(text.len() <= MAX_HEADER_VALUE && text.ends_with('…'));
         let wit::HeaderValue::Bytes(bytes) = lowered.headers[1].value else { panic!("{:?}", lowered.headers[1]) };
         assert_eq!(bytes.len(), MAX_HEADER_VALUE);
+    });
+}
+
+#[test]
+fn arrays_tables_and_decimals_are_plain_json() {
+    let death: Headers = [
+        ("reason".to_owned(), HeaderValue::from("rejected")),
+        ("count".to_owned(), HeaderValue::I64(2)),
+        ("time".to_owned(), HeaderValue::Timestamp(1_700_000_000)),
+        ("raw".to_owned(), HeaderValue::Bytes(vec![0xff, 0].into())),
+        ("nothing".to_owned(), HeaderValue::F64(f64::NAN)),
+    ]
+    .into_iter()
+    .collect();
+    let mut message = Message::new("");
+    message.headers.push("x-death", HeaderValue::Array(vec![HeaderValue::Table(death), HeaderValue::U8(7)]));
+    message.headers.push("price", HeaderValue::Decimal { scale: 2, value: 314 });
+    lower(&failure(message), &all(), |lowered| {
+        let json = |index: usize| match lowered.headers[index].value {
+            wit::HeaderValue::Json(json) => json.to_owned(),
+            ref other => panic!("{other:?}"),
+        };
+        let expected = r#"[{"count":2,"nothing":null,"raw":"/wA=","reason":"rejected","time":1700000000000},7]"#;
+        assert_eq!(json(0), expected);
+        assert_eq!(json(1), "3.14");
     });
 }
 

@@ -67,11 +67,7 @@ fn error(error: &Error) -> String {
 fn health(health: &Health) -> String {
     format!(
         "health {} {} {} {} {}",
-        health.attempts,
-        health.failures,
-        health.retries,
-        health.failures_of_this_kind,
-        health.consecutive_failures,
+        health.attempts, health.failures, health.retries, health.failures_of_this_kind, health.consecutive_failures,
     )
 }
 
