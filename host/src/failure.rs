@@ -1,5 +1,7 @@
 //! A failed attempt, as the policy sees it. Its JSON form is the one used in logs, journals and tools.
 
+mod written;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::handler_error::HandlerError;
 use crate::message::Message;
 use crate::timestamp::Timestamp;
+
+pub use written::WrittenError;
 
 /// Everything that a policy may base its verdict on. A recorded failure can be judged again with the same answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

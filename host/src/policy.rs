@@ -5,6 +5,8 @@
 //! * [`engine`]: turns the bytes of a policy and a route's settings into a [`engine::Revision`] that decides.
 //! * [`decision_threads`]: the threads that decisions run on.
 //! * [`route_record`]: what a policy is told of its route when it is configured.
+//! * [`inspection`]: what can be known of a file without running it.
+//! * [`cases`]: failures with the verdicts that a policy's author expects.
 //! * [`rejection`]: why a candidate did not become a revision.
 //! * [`registry`]: which revision judges on each route, and how it is swapped while messages flow.
 //! * [`status`]: the same, to show.
@@ -13,10 +15,12 @@
 //! * `folder`, `watcher`, `last_good`: files in the policies folder, changes there, and what is kept for a restart.
 
 mod bindings;
+pub mod cases;
 pub mod decision_threads;
 pub mod embedded;
 pub mod engine;
 mod folder;
+pub mod inspection;
 mod last_good;
 mod lift;
 mod lower;

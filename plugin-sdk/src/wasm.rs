@@ -3,6 +3,7 @@
 
 pub mod bindings;
 mod convert;
+mod mark;
 
 use std::sync::{Once, OnceLock};
 

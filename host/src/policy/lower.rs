@@ -10,6 +10,7 @@ mod plain_json;
 use std::borrow::Cow;
 
 use plain_json::plain_json;
+use serde::Serialize;
 
 use super::bindings::reprieve::policy::types as wit;
 use super::text::cut;
@@ -26,14 +27,14 @@ const MAX_ERROR_TEXT: usize = 4 * 1024;
 const MAX_ERROR_DETAIL: usize = 16 * 1024;
 
 /// What a policy wants to see, as it said when it was configured, within the limits of host and route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Needs {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Needs {
     /// The first so many bytes of the body; none of it where there is no number.
-    body: Option<usize>,
-    /// The names of the headers; all of them where there is no list.
-    headers: Option<Vec<String>>,
+    pub body: Option<usize>,
+    /// The names of the headers, sorted; all of them where there is no list.
+    pub headers: Option<Vec<String>>,
     /// The names of the attributes. There are few of them.
-    attributes: Vec<String>,
+    pub attributes: Vec<String>,
 }
 
 impl Needs {

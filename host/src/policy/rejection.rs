@@ -67,6 +67,25 @@ pub enum Rejection {
     },
     /// The policy refused its settings.
     Settings(Vec<Problem>),
+    /// The cases that the policy carries cannot be read.
+    Cases {
+        /// What is wrong with them.
+        cause: String,
+    },
+    /// The policy fails one of its own cases.
+    CaseFailed {
+        /// The case's name.
+        case: String,
+        /// How the verdict is not the expected one.
+        cause: String,
+    },
+    /// The policy's cases take too long.
+    SlowCases {
+        /// How many were done when the time was over.
+        done: usize,
+        /// How many there are.
+        of: usize,
+    },
     /// The policy faulted before it could judge anything.
     Faulted {
         /// What it was asked.
@@ -98,6 +117,11 @@ impl Rejection {
             Self::Imports { imports } => format!("the policy imports {}", Listed(imports, ", ")),
             Self::Compile { cause } => format!("the policy cannot be compiled: {cause}"),
             Self::Settings(problems) => format!("the policy refuses its settings: {}", Listed(problems, "; ")),
+            Self::Cases { cause } => format!("the cases that the policy carries cannot be used: {cause}"),
+            Self::CaseFailed { case, cause } => format!("the policy fails its own case {case:?}: {cause}"),
+            Self::SlowCases { done, of } => {
+                format!("the policy's own cases take too long: {done} of {of} were done when the time was over")
+            }
             Self::Faulted { during, fault } => format!("the policy failed when {during}: {fault}"),
         }
     }
@@ -122,6 +146,9 @@ impl Rejection {
                 "build it with the reprieve-sdk crate, small enough for the limits under [policies]"
             }
             Self::Settings(_) => "correct the route's `settings`",
+            Self::Cases { .. } => "build it again with `reprieve policy build`, which checks them",
+            Self::CaseFailed { .. } => "correct the policy or the case; `reprieve policy test` shows all of them",
+            Self::SlowCases { .. } => "carry fewer cases, or make `configure` quicker",
             Self::Faulted { .. } => "correct the policy or its settings",
         }
     }

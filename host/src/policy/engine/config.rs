@@ -41,7 +41,8 @@ pub(super) fn pool_memory(limits: &EngineLimits) -> usize {
     limits.memory_pages() + PAGE
 }
 
-pub(super) fn config(limits: &EngineLimits) -> Config {
+/// `metered`: count the instructions that run.
+pub(super) fn config(limits: &EngineLimits, metered: bool) -> Config {
     let mut config = Config::new();
     config
         .wasm_features(FEATURES.complement(), false)
@@ -49,6 +50,7 @@ pub(super) fn config(limits: &EngineLimits) -> Config {
         .shared_memory(false)
         .concurrency_support(false)
         .epoch_interruption(true)
+        .consume_fuel(metered)
         // A policy runs for microseconds, most of them spent on starting it, and is compiled for hundreds of milliseconds.
         .cranelift_opt_level(OptLevel::None)
         // The same failure gets the same verdict, on every machine.

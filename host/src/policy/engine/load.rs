@@ -23,7 +23,7 @@ const MAX_PROBLEMS: usize = 20;
 
 pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revision, Rejection> {
     let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
-    let file_digest = hex(&Sha256::digest(candidate.bytes));
+    let file_digest = file_digest(candidate.bytes);
     let prepared = engine.prepare(candidate.bytes, &file_digest, &identity)?;
     let settings = candidate.settings.to_string();
     let (needs, starting) = configured(engine, &prepared, candidate, &settings, &identity)?;
@@ -126,7 +126,7 @@ fn configure(
     }
 }
 
-fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
+pub(super) fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
     if problems.is_empty() {
         return vec![Problem { path: String::new(), message: "the policy does not say what is wrong".into() }];
     }
@@ -135,6 +135,10 @@ fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
         message: one_line(&problem.message, 1024),
     };
     problems.into_iter().take(MAX_PROBLEMS).map(lift).collect()
+}
+
+pub(super) fn file_digest(file: &[u8]) -> String {
+    hex(&Sha256::digest(file))
 }
 
 /// Digest of everything that makes the decisions what they are. Each part is hashed with its length, so that no two

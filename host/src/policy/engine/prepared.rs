@@ -9,7 +9,7 @@ use super::super::bindings::reprieve::policy::types as wit;
 use super::super::rejection::{Rejection, Step};
 use super::log_lines::Identity;
 use super::store::StoreState;
-use super::{Description, Engine, INTERFACE_VERSION, binary, fault, snapshot};
+use super::{Description, Engine, INTERFACE_VERSION, binary, cases, fault, snapshot};
 use crate::verdict::Fault;
 
 /// What all routes that name the same file share.
@@ -31,6 +31,7 @@ impl Prepared {
             Err(why) => (Program::compile(engine, &component)?, Some(why)),
         };
         let description = describe(engine, &program, identity)?;
+        cases::run_carried(engine, &program, bytes, identity.policy())?;
         Ok(Self { component, program: Arc::new(program), no_snapshot, description })
     }
 }

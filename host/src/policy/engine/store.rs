@@ -29,6 +29,9 @@ impl Engine {
             ticks_left: limits.ticks(deadline),
         };
         let mut store = Store::new(&self.shared.wasmtime, state);
+        if self.shared.metered {
+            store.set_fuel(u64::MAX).expect("a metered engine has fuel");
+        }
         store.limiter(|state| &mut state.budget);
         store.set_hostcall_fuel(limits.hostcall_bytes);
         // The clock is looked at on every tick instead of once at the end. A policy that the system kept from running
@@ -42,6 +45,11 @@ impl Engine {
         store
     }
 
+    /// The instructions that ran in `store` so far, where they are counted.
+    pub(super) fn instructions(&self, store: &Store<StoreState>) -> Option<u64> {
+        store.get_fuel().ok().map(|left| u64::MAX - left)
+    }
+
     /// Gives the instance in `store` a new deadline.
     pub(super) fn allow_time(&self, store: &mut Store<StoreState>, deadline: Duration) {
         store.data_mut().ticks_left = self.shared.limits.ticks(deadline);
@@ -53,6 +61,13 @@ impl Engine {
         let limits = &self.shared.limits;
         store.data_mut().budget.memory = pool_memory(limits) * MAX_MEMORIES as usize;
         store.set_hostcall_fuel(pool_memory(limits) + limits.hostcall_bytes);
+    }
+}
+
+impl StoreState {
+    /// Bytes of memory that the instance has, whether or not it touched them.
+    pub(super) const fn memory(&self) -> usize {
+        self.budget.used
     }
 }
 
