@@ -35,6 +35,10 @@
 //! Built for `wasm32-unknown-unknown` as a `cdylib`, the crate is a policy that a host loads. Built
 //! for any other target it is an ordinary crate, and its tests run without WebAssembly.
 //!
+//! The [guide](https://github.com/reprieve-rs/reprieve/tree/main/plugin-sdk#readme) goes from nothing to a policy that is
+//! swapped while messages flow, and says what a policy may do and what does not work in WebAssembly. The [`cookbook`] has
+//! twelve policies to start from.
+//!
 //! # Layout
 //! - [`Policy`] and [`policy!`]: what to implement, and the line that exports it
 //! - [`Failure`], [`HandlerError`], [`Health`], [`HeaderValue`], [`attribute`]: what a policy is told
@@ -78,6 +82,6 @@ pub use verdict::{Action, Verdict};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-#[cfg(doctest)]
+#[cfg(any(doc, doctest))]
 #[doc = include_str!("../docs/cookbook.md")]
-struct Cookbook;
+pub mod cookbook {}

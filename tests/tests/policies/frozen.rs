@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use reprieve::failure::Failure;
+use reprieve::failure::{Failure, attribute};
 use reprieve::policy::engine::{Candidate, Engine, EngineLimits, INTERFACE_VERSION, Revision};
 use reprieve::policy::rejection::Rejection;
 use reprieve::policy::route_record::RouteRecord;
@@ -68,6 +68,15 @@ fn the_version_of_this_host_is_a_released_one_and_the_sdk_has_the_same_types() {
         "plugin-sdk/wit/policy.wit has other types than version {INTERFACE_VERSION} as it was released: take the change \
          back, or give it a version of its own as plugin-sdk/wit/README.md says"
     );
+}
+
+#[test]
+fn every_attribute_is_documented_beside_the_interface() {
+    let path = root().join("../plugin-sdk/wit/README.md");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let documented: Vec<_> =
+        text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name).collect();
+    assert_eq!(documented, attribute::ALL);
 }
 
 #[test]
