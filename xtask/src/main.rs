@@ -34,7 +34,7 @@ enum Chore {
     Deny(deny::Args),
     /// Set up the wasm32-unknown-unknown target, by rustup or else from Debian's packages
     Wasm,
-    /// Build the policies that the host embeds, or check that they are up to date
+    /// Build the policies that the host embeds, or all of `plugins/`; or check that the committed ones are up to date
     Policies(policies::Args),
     /// Build the policy that stands for each released version of the interface, where there is none yet
     Frozen(frozen::Args),
