@@ -30,4 +30,4 @@ pub mod route_record;
 pub mod status;
 mod text;
 pub(crate) mod trial;
-mod watcher;
+pub(crate) mod watcher;

@@ -22,11 +22,10 @@ fn every_case_of_every_policy_holds() {
         let files = names_in(&folder);
         assert!(!files.is_empty(), "{} has no cases", folder.display());
         for file in files {
-            let text = fs::read_to_string(folder.join(&file)).unwrap();
-            let table = CaseTable::from_toml(&text).unwrap_or_else(|error| panic!("{policy}/cases/{file}: {error}"));
-            let results = engine.run_cases(&policy, &bytes, &table.cases).unwrap();
-            for (case, result) in table.cases.iter().zip(results) {
-                failed.extend(result.failure().map(|why| format!("{policy}/cases/{file}, {:?}: {why}", case.name)));
+            let table = CaseTable::read(&folder.join(&file)).unwrap_or_else(|error| panic!("{error}"));
+            let runs = engine.run_cases(&policy, &bytes, &table.cases).unwrap();
+            for (case, run) in table.cases.iter().zip(runs) {
+                failed.extend(run.result.failure().map(|why| format!("{policy}/cases/{file}, {:?}: {why}", case.name)));
             }
         }
     }
