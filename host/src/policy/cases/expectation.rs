@@ -223,10 +223,16 @@ mod tests {
         let mut verdict = Verdict::new(Action::Drop, "");
         verdict.headers.push(("tenant".into(), "acme".into()));
         verdict.pause_intake = Some(60_000);
-        assert!(differences(json!({ "headers": { "tenant": "acme" }, "pause_intake": "30s..2m" }), &verdict).is_empty());
+        assert!(
+            differences(json!({ "headers": { "tenant": "acme" }, "pause_intake": "30s..2m" }), &verdict).is_empty()
+        );
         assert_eq!(
             differences(json!({ "headers": { "tenant": "b", "kind": "x" }, "pause_intake": "5s" }), &verdict),
-            ["pause_intake is 1m, expected 5s", "header kind is absent, expected x", "header tenant is acme, expected b"]
+            [
+                "pause_intake is 1m, expected 5s",
+                "header kind is absent, expected x",
+                "header tenant is acme, expected b"
+            ]
         );
     }
 

@@ -32,8 +32,8 @@ impl CaseTable {
     /// # Errors
     /// It cannot be read, or is wrong.
     pub fn read(path: &Path) -> Result<Self, CaseFileError> {
-        let text = fs::read_to_string(path)
-            .map_err(|cause| CaseFileError::Unreadable { path: path.to_owned(), cause })?;
+        let text =
+            fs::read_to_string(path).map_err(|cause| CaseFileError::Unreadable { path: path.to_owned(), cause })?;
         let table = if is_json(path) { Self::from_json(&text) } else { Self::from_toml(&text) };
         table.map_err(|error| CaseFileError::Wrong { path: path.to_owned(), error })
     }

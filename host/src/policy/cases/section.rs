@@ -131,6 +131,8 @@ mod tests {
             assert!(found.starts_with(message), "{found}");
         }
         assert!(names(&module(&[b"[]", b"[]"])).unwrap_err().starts_with("there are several sections"));
-        assert!(names(&module(&["[".repeat(100_000).as_bytes()])).unwrap_err().starts_with("not a JSON list: recursion"));
+        assert!(
+            names(&module(&["[".repeat(100_000).as_bytes()])).unwrap_err().starts_with("not a JSON list: recursion")
+        );
     }
 }

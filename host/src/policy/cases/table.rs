@@ -264,11 +264,26 @@ mod tests {
         for (case, message) in [
             ("expect = {}", "3:1: case \"late\": expect: it expects nothing"),
             ("expect = { acton = \"drop\" }", "3:12: case \"late\": expect.acton: unknown field `acton`"),
-            ("expect = { delay = 5 }", "3:12: case \"late\": expect.delay: invalid type: integer `5`, expected a duration"),
-            ("expect.action = \"drop\"\nfailure = { attempts = 2 }", "4:13: case \"late\": failure.attempts: unknown field"),
-            ("expect.action = \"drop\"\nfailure.error.knd = 'x'", "4:15: case \"late\": failure.error.knd: unknown field"),
-            ("expect.action = \"drop\"\nroute = { tiers = [\"soon\"] }", "4:11: case \"late\": route.tiers: \"soon\" is no duration"),
-            ("expect.action = \"drop\"\nroute.retry.max_atempts = 1", "4:13: case \"late\": route.retry.max_atempts: unknown field"),
+            (
+                "expect = { delay = 5 }",
+                "3:12: case \"late\": expect.delay: invalid type: integer `5`, expected a duration",
+            ),
+            (
+                "expect.action = \"drop\"\nfailure = { attempts = 2 }",
+                "4:13: case \"late\": failure.attempts: unknown field",
+            ),
+            (
+                "expect.action = \"drop\"\nfailure.error.knd = 'x'",
+                "4:15: case \"late\": failure.error.knd: unknown field",
+            ),
+            (
+                "expect.action = \"drop\"\nroute = { tiers = [\"soon\"] }",
+                "4:11: case \"late\": route.tiers: \"soon\" is no duration",
+            ),
+            (
+                "expect.action = \"drop\"\nroute.retry.max_atempts = 1",
+                "4:13: case \"late\": route.retry.max_atempts: unknown field",
+            ),
             ("failure = {}", "1:1: case \"late\": missing field `expect`"),
         ] {
             let found = wrong(case);
@@ -285,9 +300,14 @@ mod tests {
             "2:2: case: cases are a list, and this is a single table; write [[case]] above each"
         );
         assert!(wrong("[case]\nname = \"a\"\n[case]").starts_with("3:2: there are several [case] tables"));
-        assert!(wrong("[route]\ntier = []\n[[case]]\nname = \"a\"\nexpect.tier = \"5m\"").starts_with("2:1: route.tier: unknown"));
+        assert!(
+            wrong("[route]\ntier = []\n[[case]]\nname = \"a\"\nexpect.tier = \"5m\"")
+                .starts_with("2:1: route.tier: unknown")
+        );
         assert!(wrong("a = 1\nname = late").starts_with("2:8: not TOML: "));
-        assert!(wrong("[[case]]\nexpect.action = \"drop\"").starts_with("1:1: case \"number 1\": missing field `name`"));
+        assert!(
+            wrong("[[case]]\nexpect.action = \"drop\"").starts_with("1:1: case \"number 1\": missing field `name`")
+        );
     }
 
     #[test]

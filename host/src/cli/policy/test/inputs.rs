@@ -53,7 +53,9 @@ impl Inputs {
                 folder => {
                     note = folder.map(|folder| {
                         let folder = folder.display();
-                        format!("these cases are in the policy's file; to test by the folder {folder}: --cases {folder}")
+                        format!(
+                            "these cases are in the policy's file; to test by the folder {folder}: --cases {folder}"
+                        )
                     });
                     let title = format!("{}, the cases that it carries", file.display());
                     (vec![Table { title, cases: carried }], Sha256::digest(&policy.bytes).into())

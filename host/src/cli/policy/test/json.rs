@@ -7,9 +7,10 @@ use crate::policy::cases::CaseResult;
 
 /// One object: totals, and each case with its verdict, or what came in its place.
 pub(super) fn json(report: &Report) -> Value {
-    let groups = report.groups.iter().map(|group| {
-        json!({ "title": group.title, "cases": group.outcomes.iter().map(case).collect::<Vec<_>>() })
-    });
+    let groups = report
+        .groups
+        .iter()
+        .map(|group| json!({ "title": group.title, "cases": group.outcomes.iter().map(case).collect::<Vec<_>>() }));
     json!({
         "policy": report.file,
         "passed": report.passed(),
@@ -22,7 +23,8 @@ pub(super) fn json(report: &Report) -> Value {
 
 fn case(outcome: &Outcome) -> Value {
     let Outcome { name, run } = outcome;
-    let mut case = json!({ "name": name, "passed": outcome.passed(), "elapsed_ms": millis(run.elapsed), "log": run.log });
+    let mut case =
+        json!({ "name": name, "passed": outcome.passed(), "elapsed_ms": millis(run.elapsed), "log": run.log });
     let mut set = |key: &str, value: Value| case[key] = value;
     if run.withheld > 0 {
         set("log_withheld", json!(run.withheld));

@@ -159,8 +159,8 @@ fn folders(arguments: &TestArguments) -> BTreeSet<PathBuf> {
     let policy = &arguments.policy.file;
     let defaults = default_folders(policy);
     let cases = if arguments.cases.is_empty() { &defaults[..] } else { &arguments.cases };
-    // What is no folder now may become one: the folder around it tells.
-    let of_cases = cases.iter().flat_map(|path| [around(path), if path.is_dir() { path.clone() } else { around(path) }]);
+    // What is no folder now may become one, of which the folder around it tells.
+    let of_cases = cases.iter().map(|path| if path.is_dir() { path.clone() } else { around(path) });
     of_cases.chain([around(policy)]).collect()
 }
 
