@@ -103,7 +103,7 @@ fn whatever_changes_is_tested_again_and_the_last_result_is_the_exit_code() {
 
     // A file that stays half written is told of, and the end of it waited for.
     fs::write(watching.path("cases/a.toml"), &RETRIED[..RETRIED.len() - 5]).unwrap();
-    watching.until("error: cases/a.toml:4:17: not TOML: ");
+    watching.until("error: cases/a.toml:4:20: not TOML: ");
     let dropped = RETRIED.replace("is retried", "is dropped").replace("= \"retry\"", "= \"drop\"");
     fs::write(watching.path("cases/a.toml"), &dropped).unwrap();
     watching.until("FAILED  it is dropped");

@@ -63,13 +63,13 @@ A file of cases:
   expect = { action = \"retry\", delay = \"1s..2s\" }
 
 Examples:
-  reprieve policy test orders.wasm                        its own cases, or those of the folder cases
+  reprieve policy test orders.wasm                        its own cases, or those of cases
   reprieve policy test orders.wasm --cases cases --watch  again after every change
   reprieve policy test orders.wasm --only time-out        the cases that are about time-outs
   reprieve policy test orders.wasm --junit results.xml    for a build server
 
 Exit codes:
-  0  every case passed; with --watch, when it ended
+  0  every case passed; with --watch, the last time
   1  a case failed
   2  there are no cases, or the policy, the cases or the arguments are wrong";
 
@@ -80,7 +80,7 @@ Exit codes:
 pub(super) fn test(arguments: &TestArguments) -> anyhow::Result<ExitCode> {
     let ended = if arguments.watch { watch::watch(arguments) } else { once(arguments) };
     let code = ended.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", text::error(&error));
         WRONG
     });
     Ok(ExitCode::from(code))

@@ -27,7 +27,8 @@ pub(super) struct Inputs {
 
 /// Cases from one place.
 struct Table {
-    title: String,
+    file: String,
+    carried: bool,
     cases: Vec<Case>,
 }
 
@@ -57,8 +58,8 @@ impl Inputs {
                             "these cases are in the policy's file; to test by the folder {folder}: --cases {folder}"
                         )
                     });
-                    let title = format!("{}, the cases that it carries", file.display());
-                    (vec![Table { title, cases: carried }], Sha256::digest(&policy.bytes).into())
+                    let table = Table { file: file.display().to_string(), carried: true, cases: carried };
+                    (vec![table], Sha256::digest(&policy.bytes).into())
                 }
             }
         } else {
@@ -81,7 +82,7 @@ impl Inputs {
         let PolicyBytes { name, bytes } = &self.policy;
         let all: usize = self.tables.iter().map(|table| table.cases.len()).sum();
         let mut groups = Vec::new();
-        for Table { title, mut cases } in self.tables {
+        for Table { file, carried, mut cases } in self.tables {
             cases.retain(|case| only.is_none_or(|text| case.name.contains(text)));
             if cases.is_empty() {
                 continue;
@@ -90,7 +91,7 @@ impl Inputs {
                 .run_cases(name, bytes, &cases)
                 .with_context(|| format!("{} cannot be tested", self.file.display()))?;
             let outcomes = cases.into_iter().zip(runs).map(|(case, run)| Outcome { name: case.name, run });
-            groups.push(Group { title, outcomes: outcomes.collect() });
+            groups.push(Group { file, carried, outcomes: outcomes.collect() });
         }
         let chosen: usize = groups.iter().map(|group| group.outcomes.len()).sum();
         ensure!(chosen > 0, "none of the {all} cases has {:?} in its name", only.unwrap_or_default());
@@ -125,12 +126,12 @@ fn read_files(policy: &[u8], paths: &[PathBuf]) -> anyhow::Result<(Vec<Table>, [
     for file in files {
         match CaseTable::read(&file) {
             Ok(table) => {
-                let title = file.display().to_string();
-                for part in [title.clone(), table.written.to_string()] {
+                let file = file.display().to_string();
+                for part in [file.clone(), table.written.to_string()] {
                     digest.update((part.len() as u64).to_le_bytes());
                     digest.update(part);
                 }
-                tables.push(Table { title, cases: table.cases });
+                tables.push(Table { file, carried: false, cases: table.cases });
             }
             Err(error) => wrong.push(error.to_string()),
         }

@@ -10,7 +10,7 @@ pub(super) fn json(report: &Report) -> Value {
     let groups = report
         .groups
         .iter()
-        .map(|group| json!({ "title": group.title, "cases": group.outcomes.iter().map(case).collect::<Vec<_>>() }));
+        .map(|group| json!({ "file": group.file, "carried": group.carried, "cases": group.outcomes.iter().map(case).collect::<Vec<_>>() }));
     json!({
         "policy": report.file,
         "passed": report.passed(),

@@ -27,7 +27,7 @@ impl fmt::Display for Junit<'_> {
 fn suite(f: &mut fmt::Formatter<'_>, policy: &str, group: &Group) -> fmt::Result {
     let outcomes: Vec<_> = group.outcomes.iter().collect();
     let elapsed = outcomes.iter().map(|outcome| outcome.run.elapsed).sum();
-    writeln!(f, r#"  <testsuite name="{}" {}>"#, Attribute(&group.title), Totals(&outcomes, elapsed))?;
+    writeln!(f, r#"  <testsuite name="{}" {}>"#, Attribute(&group.title()), Totals(&outcomes, elapsed))?;
     for outcome in outcomes {
         let Outcome { name, run } = outcome;
         let time = Seconds(run.elapsed);
@@ -39,7 +39,8 @@ fn suite(f: &mut fmt::Formatter<'_>, policy: &str, group: &Group) -> fmt::Result
         let kind = if is_error(outcome) { "error" } else { "failure" };
         let details = explained(run, Style::PLAIN);
         writeln!(f, ">")?;
-        writeln!(f, r#"      <{kind} message="{}">{}</{kind}>"#, Attribute(&message), Content(&details))?;
+        writeln!(f, r#"      <{kind} message="{}">"#, Attribute(&message))?;
+        writeln!(f, "{}      </{kind}>", Content(&details))?;
         writeln!(f, "    </testcase>")?;
     }
     writeln!(f, "  </testsuite>")

@@ -24,7 +24,9 @@ pub(super) struct Report {
 /// Cases from one place.
 pub(super) struct Group {
     /// The file that they are in.
-    pub(super) title: String,
+    pub(super) file: String,
+    /// That file is the policy's own.
+    pub(super) carried: bool,
     pub(super) outcomes: Vec<Outcome>,
 }
 
@@ -45,6 +47,12 @@ impl Report {
 
     fn count(&self, which: impl Fn(&Outcome) -> bool) -> usize {
         self.groups.iter().flat_map(|group| &group.outcomes).filter(|outcome| which(outcome)).count()
+    }
+}
+
+impl Group {
+    pub(super) fn title(&self) -> String {
+        if self.carried { format!("{}, the cases that it carries", self.file) } else { self.file.clone() }
     }
 }
 

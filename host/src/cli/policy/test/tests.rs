@@ -250,11 +250,13 @@ fn every_result() -> Report {
         name: "orders".into(),
         groups: vec![
             Group {
-                title: "cases/a.toml".into(),
+                file: "cases/a.toml".into(),
+                carried: false,
                 outcomes: vec![outcome("it is dropped", run(passed)), outcome("time & again", logging)],
             },
             Group {
-                title: "cases/b.json".into(),
+                file: "cases/b.json".into(),
+                carried: false,
                 outcomes: vec![
                     outcome("its settings are\nodd", run(refused)),
                     outcome("it traps early", run(CaseResult::NotConfigured(fault(FaultKind::Trap, "unreachable")))),

@@ -45,7 +45,7 @@ impl fmt::Display for Text<'_> {
 
 impl Text<'_> {
     fn group(&self, f: &mut fmt::Formatter<'_>, group: &Group) -> fmt::Result {
-        writeln!(f, "{}", self.style.bold(&plain(&group.title)))?;
+        writeln!(f, "{}", self.style.bold(&plain(&group.title())))?;
         for outcome in &group.outcomes {
             let Outcome { name, run } = outcome;
             if outcome.passed() {
@@ -69,6 +69,11 @@ fn time(elapsed: Duration) -> String {
         millis @ ..1000 => format!("{millis} ms"),
         _ => format!("{:.1} s", elapsed.as_secs_f64()),
     }
+}
+
+/// What is wrong, line by line.
+pub(super) fn error(error: &anyhow::Error) -> String {
+    format!("{error:#}").lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
 /// Without control characters, by which a file could do things to the terminal.

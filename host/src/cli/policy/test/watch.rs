@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 
 use super::inputs::{Inputs, default_folders};
 use super::report::Report;
-use super::text::Text;
+use super::text::{self, Text};
 use super::{TestArguments, WRONG, code, engine, record};
 use crate::cli::style::Style;
 use crate::policy::engine::Engine;
@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
                 code(report)
             }
             Err(error) => {
-                writeln!(out, "{} {error:#}", style.bad("error:"))?;
+                writeln!(out, "{} {}", style.bad("error:"), text::error(error))?;
                 WRONG
             }
         };

@@ -21,27 +21,27 @@ impl fmt::Display for Details<'_> {
         match &self.run.result {
             CaseResult::Passed(_) => {}
             CaseResult::Differs { differences, verdict } => {
-                let width = differences.iter().map(|difference| difference.field.chars().count()).max().unwrap_or(0);
-                for difference in differences {
-                    self.difference(f, difference, width)?;
+                for Difference { field, expected, got } in differences {
+                    self.line(f, field, &format!("expected  {}", self.style.good(&plain(expected))))?;
+                    self.line(f, "", &format!("got       {}", self.style.bad(&plain(got))))?;
                 }
-                self.line(f, "verdict", &in_the_words_of_a_case(verdict))?;
+                self.line(f, "verdict", &plain(&in_the_words_of_a_case(verdict)))?;
                 let reason = if verdict.reason.is_empty() { "none given" } else { &verdict.reason };
-                self.line(f, "reason", reason)?;
+                self.line(f, "reason", &plain(reason))?;
             }
             CaseResult::Refused(problems) => {
                 self.line(f, "refused", "the policy does not take the settings of this case")?;
                 for problem in problems {
-                    self.line(f, "", &problem.to_string())?;
+                    self.line(f, "", &plain(&problem.to_string()))?;
                 }
             }
             CaseResult::NotConfigured(fault) => {
-                self.line(f, "fault", &format!("when it took the settings of this case: {fault}"))?;
+                self.line(f, "fault", &plain(&format!("when it took the settings of this case: {fault}")))?;
             }
-            CaseResult::Faulted(fault) => self.line(f, "fault", &fault.to_string())?,
+            CaseResult::Faulted(fault) => self.line(f, "fault", &plain(&fault.to_string()))?,
         }
         for (index, line) in self.run.log.iter().enumerate() {
-            let text = format!("{}  {}", level(line.level), line.text);
+            let text = plain(&format!("{}  {}", level(line.level), line.text));
             self.line(f, if index == 0 { "log" } else { "" }, &text)?;
         }
         match self.run.withheld {
@@ -52,15 +52,16 @@ impl fmt::Display for Details<'_> {
 }
 
 impl Details<'_> {
-    fn difference(&self, f: &mut fmt::Formatter<'_>, difference: &Difference, width: usize) -> fmt::Result {
-        let Difference { field, expected, got } = difference;
-        let (expected, got) = (self.style.good(&plain(expected)), self.style.bad(&plain(got)));
-        writeln!(f, "          {:width$}  expected  {expected}", plain(field))?;
-        writeln!(f, "          {:width$}  got       {got}", "")
+    fn line(&self, f: &mut fmt::Formatter<'_>, what: &str, text: &str) -> fmt::Result {
+        let width = self.width();
+        writeln!(f, "          {}  {text}", self.style.dim(&format!("{:width$}", plain(what))))
     }
 
-    fn line(&self, f: &mut fmt::Formatter<'_>, what: &str, text: &str) -> fmt::Result {
-        writeln!(f, "          {}  {}", self.style.dim(&format!("{what:<7}")), plain(text))
+    /// Of the longest name that begins a line.
+    fn width(&self) -> usize {
+        let CaseResult::Differs { differences, .. } = &self.run.result else { return "verdict".len() };
+        let fields = differences.iter().map(|difference| difference.field.chars().count());
+        fields.chain(["verdict".len()]).max().unwrap_or_default()
     }
 }
 
