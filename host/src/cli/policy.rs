@@ -3,6 +3,7 @@
 mod inspect;
 mod judged;
 mod test;
+mod timeline;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,7 @@ From nothing to a policy that judges:
 enum PolicyCommand {
     Inspect(inspect::InspectArguments),
     Test(test::TestArguments),
+    Timeline(timeline::TimelineArguments),
 }
 
 /// Does what the arguments say.
@@ -42,5 +44,6 @@ pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
         PolicyCommand::Test(arguments) => test::test(arguments),
+        PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
     }
 }

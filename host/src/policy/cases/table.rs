@@ -148,7 +148,7 @@ fn complete(written: &Value) -> Result<Vec<Case>, Wrong> {
         return Err(Wrong::new("", "it has no cases; write [[case]] above each"));
     }
     if table.case.len() > MAX_CASES {
-        return Err(Wrong::new("", format!("{} cases; the most is {MAX_CASES}", table.case.len())));
+        return Err(Wrong::new("", format!("{} cases; a policy carries at most {MAX_CASES}", table.case.len())));
     }
     let route = table.route.as_ref().map_or_else(|| Ok(Arc::new(example_route())), record)?;
     let settings = Arc::new(table.settings.unwrap_or_else(nothing));
@@ -324,6 +324,6 @@ mod tests {
             CaseTable::from_toml(&cases.collect::<String>())
         };
         assert_eq!(table(MAX_CASES).unwrap().cases.len(), MAX_CASES);
-        assert_eq!(table(MAX_CASES + 1).unwrap_err().to_string(), "1001 cases; the most is 1000");
+        assert_eq!(table(MAX_CASES + 1).unwrap_err().to_string(), "1001 cases; a policy carries at most 1000");
     }
 }
