@@ -28,7 +28,7 @@ expect = { action = "dead-letter", label = "default", reason = "5" }
 
 const WRONG_ONES: &str = r#"{
     "case": [
-        { "name": "a second is dropped", "failure": { "attempt": 2 }, "expect": { "action": "drop" } },
+        { "name": "a second is dropped", "failure": { "attempt": 2 }, "expect": { "action": "drop", "reason": "never" } },
         { "name": "nobody knows this setting", "settings": { "no_such": 1 }, "expect": { "action": "drop" } }
     ]
 }"#;

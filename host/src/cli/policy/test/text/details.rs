@@ -26,8 +26,11 @@ impl fmt::Display for Details<'_> {
                     self.line(f, "", &format!("got       {}", self.style.bad(&plain(got))))?;
                 }
                 self.line(f, "verdict", &plain(&in_the_words_of_a_case(verdict)))?;
-                let reason = if verdict.reason.is_empty() { "none given" } else { &verdict.reason };
-                self.line(f, "reason", &plain(reason))?;
+                // Where the reason is another than the expected one, it stands there already.
+                if !differences.iter().any(|difference| difference.field == "reason") {
+                    let reason = if verdict.reason.is_empty() { "none given" } else { &verdict.reason };
+                    self.line(f, "reason", &plain(reason))?;
+                }
             }
             CaseResult::Refused(problems) => {
                 self.line(f, "refused", "the policy does not take the settings of this case")?;
