@@ -7,3 +7,4 @@ mod settings;
 mod support;
 mod tiny_policy;
 mod trouble;
+mod trust;
