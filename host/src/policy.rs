@@ -32,4 +32,4 @@ pub mod status;
 mod text;
 pub(crate) mod trial;
 pub mod trust;
-mod watcher;
+pub(crate) mod watcher;

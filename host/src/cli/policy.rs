@@ -2,6 +2,7 @@
 
 mod inspect;
 mod judged;
+mod test;
 mod timeline;
 
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ From nothing to a policy that judges:
 #[derive(Debug, Clone, Subcommand)]
 enum PolicyCommand {
     Inspect(inspect::InspectArguments),
+    Test(test::TestArguments),
     Timeline(timeline::TimelineArguments),
 }
 
@@ -41,6 +43,7 @@ enum PolicyCommand {
 pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Test(arguments) => test::test(arguments),
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
     }
 }

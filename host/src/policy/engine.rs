@@ -39,10 +39,11 @@ use lru::LruCache;
 use wasmtime::component::{HasSelf, Linker};
 
 use super::bindings::reprieve::policy::log as wit_log;
-use super::cases::{Case, CaseResult};
+use super::cases::Case;
 pub use super::lower::Needs;
 use super::rejection::Rejection;
 use super::route_record::RouteRecord;
+pub use cases::CaseRun;
 use compilers::Compilers;
 pub use description::Description;
 pub use limits::EngineLimits;
@@ -131,8 +132,8 @@ impl Engine {
         })
     }
 
-    /// Turns a candidate into a revision: validates, compiles, configures and tries it. Takes up to some tenths of a
-    /// second, and blocks the thread for that long: not for a thread that runs async tasks.
+    /// Turns a candidate into a revision: validates, compiles, judges the cases that it carries, configures and tries it.
+    /// Takes up to some tenths of a second, and blocks the thread for that long: not for a thread that runs async tasks.
     ///
     /// # Errors
     /// The first thing that is wrong, with its cure.
@@ -140,11 +141,12 @@ impl Engine {
         load::load(self, candidate)
     }
 
-    /// Judges each case with a clean instance that is configured as the case says. Blocks the thread.
+    /// Judges each case with a clean instance that is configured as the case says. The cases that the file itself carries
+    /// are not looked at. Blocks the thread.
     ///
     /// # Errors
     /// The file is no policy.
-    pub fn run_cases(&self, name: &str, file: &[u8], cases: &[Case]) -> Result<Vec<CaseResult>, Rejection> {
+    pub fn run_cases(&self, name: &str, file: &[u8], cases: &[Case]) -> Result<Vec<CaseRun>, Rejection> {
         let prepared = self.prepare(file, &load::file_digest(file), &Arc::new(Identity::made_up(name, "cases")))?;
         Ok(cases.iter().map(|case| cases::run(self, &prepared.program, name, case)).collect())
     }
@@ -155,7 +157,7 @@ impl Engine {
         &self.shared.limits
     }
 
-    /// What the file is once compiled. Files are compiled one after the other: each compilation uses every core as it
+    /// What the file is once compiled, whatever its cases. Files are compiled one after the other: each compilation uses every core as it
     /// is, and several routes that name one file then compile it once.
     fn prepare(&self, bytes: &[u8], digest: &str, identity: &Arc<Identity>) -> Result<Arc<Prepared>, Rejection> {
         let mut prepared = self.shared.prepared.lock().unwrap_or_else(PoisonError::into_inner);
