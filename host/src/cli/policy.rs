@@ -1,7 +1,9 @@
 //! `reprieve policy …`: writing policies, one file a command.
 
+mod build;
 mod inspect;
 mod judged;
+mod new;
 mod test;
 mod timeline;
 
@@ -31,6 +33,8 @@ From nothing to a policy that judges:
 
 #[derive(Debug, Clone, Subcommand)]
 enum PolicyCommand {
+    New(new::NewArguments),
+    Build(build::BuildArguments),
     Inspect(inspect::InspectArguments),
     Test(test::TestArguments),
     Timeline(timeline::TimelineArguments),
@@ -42,6 +46,8 @@ enum PolicyCommand {
 /// Those of the command.
 pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
+        PolicyCommand::New(arguments) => new::new(arguments),
+        PolicyCommand::Build(arguments) => build::build(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
         PolicyCommand::Test(arguments) => test::test(arguments),
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
