@@ -8,6 +8,7 @@
 //! * [`inspection`]: what can be known of a file without running it.
 //! * [`cases`]: failures with the verdicts that a policy's author expects.
 //! * [`rejection`]: why a candidate did not become a revision.
+//! * [`trust`]: which files may be loaded at all: those on a list, and those that are signed.
 //! * [`registry`]: which revision judges on each route, and how it is swapped while messages flow.
 //! * [`status`]: the same, to show.
 //! * `trial`: would a route's policy load? Without a host around it.
@@ -30,4 +31,5 @@ pub mod route_record;
 pub mod status;
 mod text;
 pub(crate) mod trial;
-mod watcher;
+pub mod trust;
+pub(crate) mod watcher;

@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::Result;
 use reprieve_toolchain::{TARGET, Toolchain};
 
-pub(crate) use build::build;
+pub(crate) use build::{build, build_alone, build_examples};
 
 use crate::workspace;
 

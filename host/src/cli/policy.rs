@@ -4,6 +4,7 @@ mod build;
 mod inspect;
 mod judged;
 mod new;
+mod test;
 mod timeline;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ enum PolicyCommand {
     New(new::NewArguments),
     Build(build::BuildArguments),
     Inspect(inspect::InspectArguments),
+    Test(test::TestArguments),
     Timeline(timeline::TimelineArguments),
 }
 
@@ -47,6 +49,7 @@ pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
         PolicyCommand::New(arguments) => new::new(arguments),
         PolicyCommand::Build(arguments) => build::build(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Test(arguments) => test::test(arguments),
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
     }
 }
