@@ -2,8 +2,10 @@
 
 pub mod check;
 pub mod demo;
+pub mod policy;
 pub mod run;
 pub mod send;
+mod style;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,6 +40,7 @@ Exit codes:
 enum Command {
     Run(run::RunArguments),
     Check(check::CheckArguments),
+    Policy(policy::PolicyArguments),
     Demo(demo::DemoArguments),
     Send(send::SendArguments),
 }
@@ -56,6 +59,7 @@ pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Policy(arguments) => policy::policy(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Send(arguments) => send::send(&arguments),
     };

@@ -1,5 +1,7 @@
 //! A failed attempt, as the policy sees it. Its JSON form is the one used in logs, journals and tools.
 
+mod written;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::handler_error::HandlerError;
 use crate::message::Message;
 use crate::timestamp::Timestamp;
+
+pub use written::WrittenError;
 
 /// Everything that a policy may base its verdict on. A recorded failure can be judged again with the same answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +32,8 @@ pub struct Failure {
     /// The tier that the message last came back from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
-    /// Time since the message's own timestamp, or since its first failure where it has none; zero where neither is known.
+    /// Time since the message's own timestamp; since its first failure where it has none, or one that is later than
+    /// that. Zero where neither is known.
     #[serde(default)]
     pub age_ms: u64,
     /// Time left until the message expires; zero when that has passed.
@@ -44,7 +49,7 @@ pub struct Failure {
     /// Random bits for jitter, drawn by the host so that the failure can be judged again.
     #[serde(default)]
     pub seed: u64,
-    /// Facts that the interface has no field for yet.
+    /// Facts that the interface has no field for, by the names in [`attribute`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<(String, String)>,
 }
@@ -63,4 +68,20 @@ pub struct Health {
     pub failures_of_this_kind: u32,
     /// Failures since the last success, whenever that was.
     pub consecutive_failures: u32,
+}
+
+/// The names of a failure's attributes, which the interface's documentation explains.
+pub mod attribute {
+    /// When the message first failed on this route, in milliseconds since the Unix epoch.
+    pub const FIRST_FAILED_AT: &str = "first-failed-at";
+    /// How often it was put back from a dead-letter topic.
+    pub const REDRIVES: &str = "redrives";
+    /// The exchange that it was first published to.
+    pub const EXCHANGE: &str = "exchange";
+    /// The routing key that it was first published with.
+    pub const ROUTING_KEY: &str = "routing-key";
+    /// The sender's name for the kind of message.
+    pub const MESSAGE_TYPE: &str = "message-type";
+    /// All of them.
+    pub const ALL: [&str; 5] = [FIRST_FAILED_AT, REDRIVES, EXCHANGE, ROUTING_KEY, MESSAGE_TYPE];
 }

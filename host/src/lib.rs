@@ -26,5 +26,6 @@ pub mod observer;
 pub mod policy;
 pub mod route;
 pub mod timestamp;
+mod toml_json;
 pub mod topic;
 pub mod verdict;

@@ -5,7 +5,10 @@
 //! * [`engine`]: turns the bytes of a policy and a route's settings into a [`engine::Revision`] that decides.
 //! * [`decision_threads`]: the threads that decisions run on.
 //! * [`route_record`]: what a policy is told of its route when it is configured.
+//! * [`inspection`]: what can be known of a file without running it.
+//! * [`cases`]: failures with the verdicts that a policy's author expects.
 //! * [`rejection`]: why a candidate did not become a revision.
+//! * [`trust`]: which files may be loaded at all: those on a list, and those that are signed.
 //! * [`registry`]: which revision judges on each route, and how it is swapped while messages flow.
 //! * [`status`]: the same, to show.
 //! * `trial`: would a route's policy load? Without a host around it.
@@ -13,10 +16,12 @@
 //! * `folder`, `watcher`, `last_good`: files in the policies folder, changes there, and what is kept for a restart.
 
 mod bindings;
+pub mod cases;
 pub mod decision_threads;
 pub mod embedded;
 pub mod engine;
 mod folder;
+pub mod inspection;
 mod last_good;
 mod lift;
 mod lower;
@@ -26,4 +31,5 @@ pub mod route_record;
 pub mod status;
 mod text;
 pub(crate) mod trial;
-mod watcher;
+pub mod trust;
+pub(crate) mod watcher;

@@ -2,11 +2,11 @@
 
 mod comparison;
 
-use crate::{rabbitmq, workspace};
+use crate::{rabbitmq, test_policies, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the measurements whose name holds this: decisions, program, queue
+    /// Only the measurements whose name holds this: decisions, rejected-swaps, program, queue
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Instead: one decision by Reprieve beside the same in native Rust, Extism, Rego and rhai; builds for some minutes
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         return comparison::run(args.check);
     }
     let address = rabbitmq::ensure()?;
+    test_policies::run()?;
     cargo(&["build", "--release", "-p", "reprieve"], None)?;
     let mut bench = vec!["bench", "-p", "reprieve-tests", "--bench", "speed", "--"];
     bench.extend(args.names.iter().map(String::as_str));

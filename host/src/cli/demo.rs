@@ -28,9 +28,9 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::FAILED;
+use super::style::Style;
 use crate::broker::memory::MemoryBroker;
 use show::Show;
-use view::style::Style;
 use view::{View, print, summary};
 
 /// Show what Reprieve does, with nothing else installed

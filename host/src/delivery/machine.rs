@@ -11,6 +11,7 @@ use publishing::{Copied, Destination, Publishing};
 use settling::Settling;
 
 use super::arrival::Past;
+use super::attributes::attributes;
 use super::resolve::{Plan, Resolved, Situation, resolve};
 use super::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Pause, Rules, Work, fallback};
 use crate::broker::Target;
@@ -280,7 +281,8 @@ impl Machine {
 
     fn failure(&self, error: HandlerError, circumstances: Circumstances, now: Timestamp) -> Failure {
         let message = &self.arrival.message;
-        let born = message.timestamp.or(self.past.first_failed_at);
+        // A timestamp can lie in the future, by a wrong clock or a wrong unit; such a message would never age.
+        let born = message.timestamp.into_iter().chain(self.past.first_failed_at).min();
         Failure {
             message: Arc::clone(message),
             body_size: message.body_size() as u64,
@@ -294,7 +296,7 @@ impl Machine {
             health: circumstances.health,
             now,
             seed: circumstances.seed,
-            attributes: Vec::new(),
+            attributes: attributes(&self.arrival, &self.past, &self.rules),
         }
     }
 

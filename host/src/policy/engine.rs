@@ -4,19 +4,25 @@
 //!
 //! * `limits`, `config`: what a policy may use, and Wasmtime set up for it.
 //! * `binary`: is this file a policy, and as a component? Without running it.
+//! * `compilers`: the threads that compile.
 //! * `prepared`: compiled and described; shared by all routes that name the same file.
 //! * `snapshot`: a configured instance turned into a component that starts configured.
 //! * `load`: all of these in order, and the smoke decisions.
+//! * `cases`: the cases of a file, each with the settings that it says.
+//! * `measure`: a decision, and what it cost. For tools.
 //! * `revision`: a decision, each in a fresh store.
 //! * `store`, `ticker`, `slots`, `log_lines`, `fault`: time, memory, room, log lines and faults of one store.
 
 mod binary;
+mod cases;
+mod compilers;
 mod config;
 mod description;
 mod fault;
 mod limits;
 mod load;
 mod log_lines;
+mod measure;
 mod prepared;
 mod revision;
 mod slots;
@@ -33,11 +39,17 @@ use lru::LruCache;
 use wasmtime::component::{HasSelf, Linker};
 
 use super::bindings::reprieve::policy::log as wit_log;
+use super::cases::Case;
+pub use super::lower::Needs;
 use super::rejection::Rejection;
 use super::route_record::RouteRecord;
+pub use cases::CaseRun;
+use compilers::Compilers;
 pub use description::Description;
 pub use limits::EngineLimits;
 use log_lines::Identity;
+pub use log_lines::{Level, LogLine};
+pub use measure::Measured;
 use prepared::Prepared;
 pub use revision::{Revision, Start};
 use slots::Slots;
@@ -59,7 +71,10 @@ struct Shared {
     wasmtime: wasmtime::Engine,
     linker: Linker<StoreState>,
     limits: EngineLimits,
+    /// Instructions are counted.
+    metered: bool,
     slots: Arc<Slots>,
+    compilers: Compilers,
     /// By the digest of the file.
     prepared: Mutex<LruCache<String, Arc<Prepared>>>,
 }
@@ -83,8 +98,20 @@ impl Engine {
     /// # Errors
     /// Limits that contradict each other, or a system that cannot set aside the address space for them.
     pub fn new(limits: EngineLimits) -> anyhow::Result<Self> {
+        Self::start(limits, false)
+    }
+
+    /// An engine that counts instructions, which takes time of its own. For tools.
+    ///
+    /// # Errors
+    /// Those of [`Engine::new`].
+    pub fn metered(limits: EngineLimits) -> anyhow::Result<Self> {
+        Self::start(limits, true)
+    }
+
+    fn start(limits: EngineLimits, metered: bool) -> anyhow::Result<Self> {
         limits.check()?;
-        let wasmtime = wasmtime::Engine::new(&config::config(&limits))
+        let wasmtime = wasmtime::Engine::new(&config::config(&limits, metered))
             .map_err(anyhow::Error::from)
             .context("the WebAssembly engine does not start; lower `policies.memory` if address space is short")?;
         let mut linker = Linker::new(&wasmtime);
@@ -97,19 +124,31 @@ impl Engine {
                 wasmtime,
                 linker,
                 slots,
+                compilers: Compilers::start().context("the system gives no threads to compile policies on")?,
                 limits,
+                metered,
                 prepared: Mutex::new(LruCache::new(PREPARED_FILES)),
             }),
         })
     }
 
-    /// Turns a candidate into a revision: validates, compiles, configures and tries it. Takes up to some tenths of a
-    /// second, and blocks the thread for that long: not for a thread that runs async tasks.
+    /// Turns a candidate into a revision: validates, compiles, judges the cases that it carries, configures and tries it.
+    /// Takes up to some tenths of a second, and blocks the thread for that long: not for a thread that runs async tasks.
     ///
     /// # Errors
     /// The first thing that is wrong, with its cure.
     pub fn load(&self, candidate: &Candidate<'_>) -> Result<Revision, Rejection> {
         load::load(self, candidate)
+    }
+
+    /// Judges each case with a clean instance that is configured as the case says. The cases that the file itself carries
+    /// are not looked at. Blocks the thread.
+    ///
+    /// # Errors
+    /// The file is no policy.
+    pub fn run_cases(&self, name: &str, file: &[u8], cases: &[Case]) -> Result<Vec<CaseRun>, Rejection> {
+        let prepared = self.prepare(file, &load::file_digest(file), &Arc::new(Identity::made_up(name, "cases")))?;
+        Ok(cases.iter().map(|case| cases::run(self, &prepared.program, name, case)).collect())
     }
 
     /// What a policy may use.
@@ -118,7 +157,7 @@ impl Engine {
         &self.shared.limits
     }
 
-    /// What the file is once compiled. Files are compiled one after the other: each compilation uses every core as it
+    /// What the file is once compiled, whatever its cases. Files are compiled one after the other: each compilation uses every core as it
     /// is, and several routes that name one file then compile it once.
     fn prepare(&self, bytes: &[u8], digest: &str, identity: &Arc<Identity>) -> Result<Arc<Prepared>, Rejection> {
         let mut prepared = self.shared.prepared.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,13 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::text::one_line;
 use crate::verdict::Fault;
+
+/// The most bytes of a text that quotes the file, which may be anything.
+const MAX_CAUSE: usize = 1024;
+/// The most bytes of a case's name.
+const MAX_NAME: usize = 128;
 
 /// What to do about a file with more bytes than the host reads.
 pub(super) const TOO_LARGE_CURE: &str = "build it for release, stripped, or raise `file_size` under [policies]";
@@ -26,6 +32,8 @@ pub enum Rejection {
         /// Its first bytes, as text.
         start: String,
     },
+    /// The file is native code, such as what `wasmtime compile` makes.
+    Native,
     /// The file ends in the middle of something.
     Truncated {
         /// Bytes in the file.
@@ -67,6 +75,25 @@ pub enum Rejection {
     },
     /// The policy refused its settings.
     Settings(Vec<Problem>),
+    /// The cases that the policy carries cannot be read.
+    Cases {
+        /// What is wrong with them.
+        cause: String,
+    },
+    /// The policy fails one of its own cases.
+    CaseFailed {
+        /// The case's name.
+        case: String,
+        /// How the verdict is not the expected one.
+        cause: String,
+    },
+    /// The policy's cases take too long.
+    SlowCases {
+        /// How many were done when the time was over.
+        done: usize,
+        /// How many there are.
+        of: usize,
+    },
     /// The policy faulted before it could judge anything.
     Faulted {
         /// What it was asked.
@@ -86,18 +113,26 @@ impl Rejection {
             }
             Self::Empty => "the file is empty".into(),
             Self::NotWasm { start } => format!("the file is not WebAssembly: it begins with {start:?}"),
+            Self::Native => "the file is native code, not WebAssembly".into(),
             Self::Truncated { size } => format!("the file is cut short after {size} bytes"),
-            Self::Invalid { cause } => format!("the file is not WebAssembly that this host runs: {cause}"),
+            Self::Invalid { cause } => format!("the file is not WebAssembly that this host runs: {}", short(cause)),
             Self::NotAPolicy { missing } => format!("the file is WebAssembly but not a policy: {missing}"),
             Self::WrongWorld { found, supported } => {
                 format!("the policy is built for reprieve:policy@{found}, and this host takes {supported}")
             }
             Self::WrongTypes { supported, cause } => {
-                format!("the policy's functions are not those of reprieve:policy@{supported}: {cause}")
+                format!("the policy's functions are not those of reprieve:policy@{supported}: {}", short(cause))
             }
             Self::Imports { imports } => format!("the policy imports {}", Listed(imports, ", ")),
-            Self::Compile { cause } => format!("the policy cannot be compiled: {cause}"),
+            Self::Compile { cause } => format!("the policy cannot be compiled: {}", short(cause)),
             Self::Settings(problems) => format!("the policy refuses its settings: {}", Listed(problems, "; ")),
+            Self::Cases { cause } => format!("the cases that the policy carries cannot be used: {}", short(cause)),
+            Self::CaseFailed { case, cause } => {
+                format!("the policy fails its own case {:?}: {}", one_line(case, MAX_NAME), short(cause))
+            }
+            Self::SlowCases { done, of } => {
+                format!("the policy's own cases take too long: {done} of {of} were done when the time was over")
+            }
             Self::Faulted { during, fault } => format!("the policy failed when {during}: {fault}"),
         }
     }
@@ -111,6 +146,9 @@ impl Rejection {
                 "copy the policy again, under a temporary name, and rename it into place"
             }
             Self::NotWasm { .. } => "give the `.wasm` file that the build made",
+            Self::Native => {
+                "give the `.wasm` file that it was compiled from: precompiled code is never loaded, since nothing could check it"
+            }
             Self::Invalid { .. } => "build it for wasm32-unknown-unknown",
             Self::NotAPolicy { .. } => "build it with the reprieve-sdk crate and its `policy!` line",
             Self::WrongWorld { .. } => {
@@ -122,6 +160,9 @@ impl Rejection {
                 "build it with the reprieve-sdk crate, small enough for the limits under [policies]"
             }
             Self::Settings(_) => "correct the route's `settings`",
+            Self::Cases { .. } => "build it again with `reprieve policy build`, which checks them",
+            Self::CaseFailed { .. } => "correct the policy or the case; `reprieve policy test` shows all of them",
+            Self::SlowCases { .. } => "carry fewer cases, or make `configure` quicker",
             Self::Faulted { .. } => "correct the policy or its settings",
         }
     }
@@ -138,6 +179,8 @@ impl std::error::Error for Rejection {}
 /// What a policy was asked when it faulted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
+    /// To start: to set up its memory, and run its start function where it has one.
+    Start,
     /// To describe itself.
     Describe,
     /// To take its route and settings.
@@ -149,6 +192,7 @@ pub enum Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Start => f.write_str("starting"),
             Self::Describe => f.write_str("describing itself"),
             Self::Configure => f.write_str("taking its settings"),
             Self::Smoke(case) => write!(f, "judging a made-up failure ({case})"),
@@ -169,6 +213,10 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
     }
+}
+
+fn short(cause: &str) -> String {
+    one_line(cause, MAX_CAUSE)
 }
 
 /// Items with this between them.

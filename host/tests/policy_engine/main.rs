@@ -2,8 +2,10 @@
 
 mod bad_files;
 mod bounds;
+mod cases;
 mod decision_threads;
 mod embedded;
 mod faults;
 mod loading;
+mod log;
 mod support;

@@ -1,7 +1,10 @@
 //! Policies as built files: those that the host embeds, and those that tests use.
 
+mod cases;
 mod clean_instances;
 mod committed;
+mod cookbook;
+mod frozen;
 mod generated;
 
 use std::path::Path;

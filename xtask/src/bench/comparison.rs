@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
+use reprieve_toolchain::{PROFILE, TARGET};
 
 use crate::{wasm, workspace};
 
@@ -14,22 +15,20 @@ pub(super) fn run(check: bool) -> Result<()> {
     let folder = workspace::root().join(FOLDER);
     let target = folder.join("target/wasm");
     let toolchain = wasm::toolchain()?;
-    let build = |package, profile| {
-        let mut cargo = toolchain.cargo();
-        cargo.args(["build", "--package", package, "--profile", profile, "--target", wasm::TARGET]);
-        workspace::run(in_folder(&mut cargo, &folder).arg("--target-dir").arg(&target))
+    let build = |cargo: &mut Command, package| {
+        workspace::run(in_folder(cargo, &folder).args(["--package", package, "--target-dir"]).arg(&target))
     };
-    // Each as its authors would have it: policies small, Extism's plug-ins as cargo does without being told.
-    build("policy-comparison", "policy")?;
-    build("extism-guest", "release")?;
+    // Each as its authors would have it: policies small, Extism's plug-ins as cargo makes them for a release.
+    build(&mut toolchain.build(), "policy-comparison")?;
+    build(toolchain.cargo().args(["build", "--release", "--target", TARGET]), "extism-guest")?;
     if check {
         let mut cargo = workspace::cargo();
         workspace::run(in_folder(cargo.args(["test", "--release", "--package", "comparison-rules"]), &folder))?;
     }
-    let built = target.join(wasm::TARGET);
+    let built = target.join(TARGET);
     let mut cargo = workspace::cargo();
     in_folder(cargo.args(["run", "--release"]), &folder);
-    cargo.args(["--", "--policy"]).arg(built.join("policy/policy_comparison.wasm"));
+    cargo.args(["--", "--policy"]).arg(built.join(PROFILE).join("policy_comparison.wasm"));
     cargo.arg("--extism-guest").arg(built.join("release/extism_guest.wasm"));
     if check {
         cargo.arg("--check");

@@ -11,9 +11,9 @@ use super::report::{Counts, Report};
 use super::script::{Kind, ORDERS};
 use super::show::Show;
 use super::stage::{ORDERS_DLQ, ORDERS_INVALID};
-use super::view::style::Style;
 use super::view::{View, summary};
 use crate::broker::memory::MemoryBroker;
+use crate::cli::style::Style;
 
 const MESSAGES: u32 = 40;
 

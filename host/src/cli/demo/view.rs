@@ -2,9 +2,7 @@
 //!
 //! * `table`: the table's lines.
 //! * `summary`: what is printed at the end.
-//! * `style`: bold, dim and colours.
 
-pub(super) mod style;
 pub(super) mod summary;
 pub(super) mod table;
 
@@ -15,7 +13,7 @@ use std::time::Duration;
 
 use super::occurrence::Occurrence;
 use super::tally::Tally;
-use style::Style;
+use crate::cli::style::Style;
 
 /// Failures that the table shows below its rows.
 const RECENT: usize = 4;

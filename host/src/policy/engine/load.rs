@@ -15,6 +15,7 @@ use super::prepared::{Prepared, Program};
 use super::revision::{Revision, Starting};
 use super::store::StoreState;
 use super::{Candidate, Engine, INTERFACE_VERSION, fault, smoke, snapshot};
+use crate::failure::attribute;
 use crate::verdict::Maker;
 
 /// How many problems in the settings a message shows.
@@ -22,10 +23,13 @@ const MAX_PROBLEMS: usize = 20;
 
 pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revision, Rejection> {
     let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
-    let file_digest = hex(&Sha256::digest(candidate.bytes));
+    let file_digest = file_digest(candidate.bytes);
     let prepared = engine.prepare(candidate.bytes, &file_digest, &identity)?;
+    prepared.prove(engine, candidate.bytes, candidate.name)?;
     let settings = candidate.settings.to_string();
     let (needs, starting) = configured(engine, &prepared, candidate, &settings, &identity)?;
+    let needs = Needs::new(needs, engine.shared.limits.max_body.min(candidate.route.max_body));
+    warn_of_unknown_attributes(candidate, &needs);
     let revision = Revision {
         maker: Arc::new(Maker {
             policy: candidate.name.to_owned(),
@@ -33,7 +37,7 @@ pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revisio
         }),
         description: prepared.description.clone(),
         file_digest,
-        needs: Needs::new(needs, engine.shared.limits.max_body.min(candidate.route.max_body)),
+        needs,
         starting,
         identity,
         engine: engine.clone(),
@@ -47,6 +51,20 @@ pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revisio
     Ok(revision)
 }
 
+/// A policy of a newer host: it judges as if the messages had no such attributes.
+fn warn_of_unknown_attributes(candidate: &Candidate<'_>, needs: &Needs) {
+    let unknown: Vec<_> = needs.unknown_attributes().map(|name| one_line(name, 64)).collect();
+    if !unknown.is_empty() {
+        tracing::warn!(
+            policy = candidate.name,
+            route = candidate.route.name,
+            "this policy asks for attributes that no failure has here: {}; there are {}",
+            unknown.join(", "),
+            attribute::ALL.join(", "),
+        );
+    }
+}
+
 /// Configures an instance and takes its snapshot, or finds out how to do without.
 fn configured(
     engine: &Engine,
@@ -57,8 +75,8 @@ fn configured(
 ) -> Result<(wit::Needs, Starting), Rejection> {
     let slot = engine.shared.slots.take();
     let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
-    let during = |fault| Rejection::Faulted { during: Step::Configure, fault };
-    let instance = prepared.program.start(&mut store).map_err(during)?;
+    let starting = |fault| Rejection::Faulted { during: Step::Start, fault };
+    let instance = prepared.program.start(&mut store).map_err(starting)?;
     let needs = configure(&prepared.program, &mut store, instance, candidate, settings)?;
     let starting = match taken(engine, prepared, &mut store, instance) {
         Ok(snapshot) => Starting::Configured(Program::compile(engine, &snapshot)?),
@@ -109,7 +127,7 @@ fn configure(
     }
 }
 
-fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
+pub(super) fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
     if problems.is_empty() {
         return vec![Problem { path: String::new(), message: "the policy does not say what is wrong".into() }];
     }
@@ -118,6 +136,10 @@ fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
         message: one_line(&problem.message, 1024),
     };
     problems.into_iter().take(MAX_PROBLEMS).map(lift).collect()
+}
+
+pub(super) fn file_digest(file: &[u8]) -> String {
+    hex(&Sha256::digest(file))
 }
 
 /// Digest of everything that makes the decisions what they are. Each part is hashed with its length, so that no two

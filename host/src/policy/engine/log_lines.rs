@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::super::bindings::reprieve::policy::log::{Host, Level};
+use serde::Serialize;
+
+use super::super::bindings::reprieve::policy::log::{self as wit, Host};
 use super::super::bindings::reprieve::policy::types;
 use super::super::text::one_line;
 use super::store::StoreState;
@@ -62,16 +64,59 @@ impl Identity {
     }
 }
 
+/// A line that a policy wrote, as it would stand in the host's log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LogLine {
+    /// How urgent the policy thinks it is.
+    pub level: Level,
+    /// The text, on one line.
+    pub text: String,
+}
+
+/// How urgent a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "they are the levels of every log")]
+pub enum Level {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+impl From<wit::Level> for Level {
+    fn from(level: wit::Level) -> Self {
+        match level {
+            wit::Level::Debug => Self::Debug,
+            wit::Level::Info => Self::Info,
+            wit::Level::Warn => Self::Warn,
+            wit::Level::Error => Self::Error,
+        }
+    }
+}
+
 /// The lines of one store.
 pub(super) struct LogLines {
     identity: Arc<Identity>,
     written: u32,
     last_error: Option<String>,
+    /// Where the lines go instead of the log, and how many there was no room for.
+    kept: Option<(Vec<LogLine>, u32)>,
 }
 
 impl LogLines {
     pub(super) fn new(identity: Arc<Identity>) -> Self {
-        Self { identity, written: 0, last_error: None }
+        Self { identity, written: 0, last_error: None, kept: None }
+    }
+
+    /// Keeps the lines from now on, as many as the log would take, instead of writing them there.
+    pub(super) fn keep(&mut self) {
+        self.kept = Some((Vec::new(), 0));
+    }
+
+    /// The lines that were kept, and how many more there were.
+    pub(super) fn take_kept(&mut self) -> (Vec<LogLine>, u32) {
+        self.kept.take().unwrap_or_default()
     }
 
     /// The last line of the level `error`: where the policy panicked, what it panicked with.
@@ -81,7 +126,13 @@ impl LogLines {
 
     fn write(&mut self, level: Level, message: &str) {
         let line = one_line(message, MAX_LINE);
-        if self.written == LINES_PER_DECISION {
+        if let Some((lines, withheld)) = &mut self.kept {
+            if lines.len() == LINES_PER_DECISION as usize {
+                *withheld += 1;
+            } else {
+                lines.push(LogLine { level, text: line.clone() });
+            }
+        } else if self.written == LINES_PER_DECISION {
             self.identity.withhold();
         } else if let Some(withheld) = self.identity.admit() {
             self.written += 1;
@@ -111,8 +162,8 @@ impl LogLines {
 }
 
 impl Host for StoreState {
-    fn log(&mut self, level: Level, message: String) {
-        self.log.write(level, &message);
+    fn log(&mut self, level: wit::Level, message: String) {
+        self.log.write(level.into(), &message);
     }
 }
 

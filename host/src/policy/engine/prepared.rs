@@ -1,6 +1,6 @@
 //! A policy file, compiled and described, not yet configured.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::Store;
 use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre, TypedFunc};
@@ -9,7 +9,7 @@ use super::super::bindings::reprieve::policy::types as wit;
 use super::super::rejection::{Rejection, Step};
 use super::log_lines::Identity;
 use super::store::StoreState;
-use super::{Description, Engine, INTERFACE_VERSION, binary, fault, snapshot};
+use super::{Description, Engine, INTERFACE_VERSION, binary, cases, fault, snapshot};
 use crate::verdict::Fault;
 
 /// What all routes that name the same file share.
@@ -21,6 +21,8 @@ pub(super) struct Prepared {
     /// Why it cannot be snapshot, where it cannot.
     pub(super) no_snapshot: Option<String>,
     pub(super) description: Description,
+    /// It passed the cases that it carries.
+    proven: Mutex<bool>,
 }
 
 impl Prepared {
@@ -31,7 +33,18 @@ impl Prepared {
             Err(why) => (Program::compile(engine, &component)?, Some(why)),
         };
         let description = describe(engine, &program, identity)?;
-        Ok(Self { component, program: Arc::new(program), no_snapshot, description })
+        Ok(Self { component, program: Arc::new(program), no_snapshot, description, proven: Mutex::new(false) })
+    }
+
+    /// Judges the cases that the file carries, unless they passed before: they come with their own routes and settings, so
+    /// that they say the same on every route.
+    pub(super) fn prove(&self, engine: &Engine, bytes: &[u8], policy: &str) -> Result<(), Rejection> {
+        let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*proven {
+            cases::run_carried(engine, &self.program, bytes, policy)?;
+            *proven = true;
+        }
+        Ok(())
     }
 }
 
@@ -40,7 +53,8 @@ fn describe(engine: &Engine, program: &Program, identity: &Arc<Identity>) -> Res
     let during = |fault| Rejection::Faulted { during: Step::Describe, fault };
     let slot = engine.shared.slots.take();
     let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
-    let instance = program.start(&mut store).map_err(during)?;
+    let starting = |fault| Rejection::Faulted { during: Step::Start, fault };
+    let instance = program.start(&mut store).map_err(starting)?;
     let types = |error: wasmtime::Error| Rejection::WrongTypes {
         supported: INTERFACE_VERSION,
         cause: format!("{:#}", anyhow::Error::from(error)),
@@ -66,7 +80,8 @@ type Decide<'a> = TypedFunc<(wit::Failure<'a>,), (wit::Verdict,)>;
 impl Program {
     pub(super) fn compile(engine: &Engine, component: &[u8]) -> Result<Self, Rejection> {
         let failed = |error: wasmtime::Error| Rejection::Compile { cause: format!("{:#}", anyhow::Error::from(error)) };
-        let component = Component::from_binary(&engine.shared.wasmtime, component).map_err(failed)?;
+        let compile = || Component::from_binary(&engine.shared.wasmtime, component);
+        let component = engine.shared.compilers.run(compile).map_err(failed)?;
         let interface = format!("reprieve:policy/policy@{INTERFACE_VERSION}");
         let interface = component.get_export_index(None, interface.as_str());
         let function = |name: &str| {

@@ -70,6 +70,12 @@ impl Revision {
         }
     }
 
+    /// What the policy wants to see of each message, within the limits of host and route.
+    #[must_use]
+    pub const fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
     /// Hexadecimal SHA-256 of the policy's file.
     #[must_use]
     pub fn file_digest(&self) -> &str {
@@ -91,17 +97,10 @@ impl Revision {
         let slot = shared.slots.take();
         let mut store = self.engine.store(&slot, identity, shared.limits.deadline);
         let (program, instance) = self.configured_instance(&mut store)?;
-        let answer = lower(failure, &self.needs, |failure| {
-            let decide = program.decide(&mut store, &instance)?;
-            decide.call(&mut store, (failure,))
-        });
-        match answer {
-            Ok((verdict,)) => lift(verdict),
-            Err(error) => Err(fault::of_call(&error, store.data())),
-        }
+        ask(program, &mut store, &instance, failure, &self.needs)
     }
 
-    fn configured_instance(&self, store: &mut Store<StoreState>) -> Result<(&Program, Instance), Fault> {
+    pub(super) fn configured_instance(&self, store: &mut Store<StoreState>) -> Result<(&Program, Instance), Fault> {
         match &self.starting {
             Starting::Configured(program) => Ok((program, program.start(store)?)),
             Starting::Unconfigured { program, route, settings } => {
@@ -120,6 +119,24 @@ impl Revision {
                 }
             }
         }
+    }
+}
+
+/// Has a configured instance judge a failure.
+pub(super) fn ask(
+    program: &Program,
+    store: &mut Store<StoreState>,
+    instance: &Instance,
+    failure: &Failure,
+    needs: &Needs,
+) -> Result<Verdict, Fault> {
+    let answer = lower(failure, needs, |failure| {
+        let decide = program.decide(&mut *store, instance)?;
+        decide.call(&mut *store, (failure,))
+    });
+    match answer {
+        Ok((verdict,)) => lift(verdict),
+        Err(error) => Err(fault::of_call(&error, store.data())),
     }
 }
 

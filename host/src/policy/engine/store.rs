@@ -14,6 +14,7 @@ use super::slots::Slot;
 pub(super) struct StoreState {
     pub(super) log: LogLines,
     budget: Budget,
+    deadline: Duration,
     /// How many more times the policy may be seen at work when the clock ticks.
     ticks_left: u64,
 }
@@ -26,9 +27,13 @@ impl Engine {
         let state = StoreState {
             log: LogLines::new(Arc::clone(identity)),
             budget: Budget { memory: limits.memory_pages(), used: 0, table_elements: limits.table_elements },
+            deadline,
             ticks_left: limits.ticks(deadline),
         };
         let mut store = Store::new(&self.shared.wasmtime, state);
+        if self.shared.metered {
+            store.set_fuel(u64::MAX).expect("a metered engine has fuel");
+        }
         store.limiter(|state| &mut state.budget);
         store.set_hostcall_fuel(limits.hostcall_bytes);
         // The clock is looked at on every tick instead of once at the end. A policy that the system kept from running
@@ -42,9 +47,16 @@ impl Engine {
         store
     }
 
+    /// The instructions that ran in `store` so far, where they are counted.
+    pub(super) fn instructions(&self, store: &Store<StoreState>) -> Option<u64> {
+        store.get_fuel().ok().map(|left| u64::MAX - left)
+    }
+
     /// Gives the instance in `store` a new deadline.
     pub(super) fn allow_time(&self, store: &mut Store<StoreState>, deadline: Duration) {
-        store.data_mut().ticks_left = self.shared.limits.ticks(deadline);
+        let state = store.data_mut();
+        state.deadline = deadline;
+        state.ticks_left = self.shared.limits.ticks(deadline);
         store.set_epoch_deadline(1);
     }
 
@@ -53,6 +65,18 @@ impl Engine {
         let limits = &self.shared.limits;
         store.data_mut().budget.memory = pool_memory(limits) * MAX_MEMORIES as usize;
         store.set_hostcall_fuel(pool_memory(limits) + limits.hostcall_bytes);
+    }
+}
+
+impl StoreState {
+    /// The time that the instance may take.
+    pub(super) const fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// Bytes of memory that the instance has, whether or not it touched them.
+    pub(super) const fn memory_used(&self) -> usize {
+        self.budget.used
     }
 }
 

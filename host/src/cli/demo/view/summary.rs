@@ -1,11 +1,11 @@
 //! What a person should know at the end.
 
-use super::style::Style;
 use super::{Scene, table};
 use crate::cli::demo::occurrence::Judge;
 use crate::cli::demo::report::{Counts, Report};
 use crate::cli::demo::script::{Kind, ORDERS, PREVIEWS, Trouble};
 use crate::cli::demo::tally::Row;
+use crate::cli::style::Style;
 
 /// The width of the names on the left, and of what a policy did.
 const NAMES: usize = 14;

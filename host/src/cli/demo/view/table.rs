@@ -3,11 +3,11 @@
 use humantime::format_duration;
 
 use super::Scene;
-use super::style::Style;
 use crate::cli::demo::occurrence::{Fate, Judge};
 use crate::cli::demo::script::{Kind, ORDERS, PREVIEWS};
 use crate::cli::demo::stage::{ORDERS_DLQ, ORDERS_INVALID, SWAPPED};
 use crate::cli::demo::tally::{Row, Swap, Tally};
+use crate::cli::style::Style;
 
 /// The width of the names on the left.
 const NAMES: usize = 14;

@@ -1,0 +1,55 @@
+//! `reprieve policy …`: writing policies, one file a command.
+
+mod build;
+mod inspect;
+mod judged;
+mod new;
+mod test;
+mod timeline;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+/// Write, build, try and understand policies
+///
+/// A policy is a WebAssembly file that says what happens to a message whose processing failed. These commands judge with
+/// the same code as `run` does.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
+pub struct PolicyArguments {
+    #[command(subcommand)]
+    command: PolicyCommand,
+}
+
+const EXAMPLES: &str = "\
+From nothing to a policy that judges:
+  reprieve policy new my-policy               a crate that builds
+  cd my-policy && cargo test                  its own tests, without WebAssembly
+  reprieve policy build                       to my-policy.wasm
+  reprieve policy check my-policy.wasm        everything that a host checks
+  reprieve policy test my-policy.wasm --cases cases
+  reprieve policy timeline my-policy.wasm --error timeout";
+
+#[derive(Debug, Clone, Subcommand)]
+enum PolicyCommand {
+    New(new::NewArguments),
+    Build(build::BuildArguments),
+    Inspect(inspect::InspectArguments),
+    Test(test::TestArguments),
+    Timeline(timeline::TimelineArguments),
+}
+
+/// Does what the arguments say.
+///
+/// # Errors
+/// Those of the command.
+pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
+    match &arguments.command {
+        PolicyCommand::New(arguments) => new::new(arguments),
+        PolicyCommand::Build(arguments) => build::build(arguments),
+        PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Test(arguments) => test::test(arguments),
+        PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
+    }
+}

@@ -1,0 +1,12 @@
+//! The commands for who writes a policy, as somebody uses them who has nothing but the program, cargo and the SDK: in a
+//! folder outside of the repository.
+//!
+//! * `new`, `build`: from a name to a file that a host loads.
+//! * `failing_builds`, `toolchains`: what there is to read where there is no such file.
+//! * `folder`: what these tests are made with.
+
+mod build;
+mod failing_builds;
+mod folder;
+mod new;
+mod toolchains;
