@@ -56,7 +56,7 @@ pub(crate) fn all(policy: &Path, extism_guest: &Path) -> anyhow::Result<Vec<Box<
         Box::new(native::Native::configure()?),
         Box::new(extism::Extism::compile(&guest, extism::Instance::Kept)?),
         Box::new(extism::Extism::compile(&guest, extism::Instance::New)?),
-        Box::new(rego::Rego::compile()?),
+        Box::new(rego::Rego),
         Box::new(rhai::Rhai),
     ])
 }

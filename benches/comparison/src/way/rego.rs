@@ -1,11 +1,10 @@
 //! Rego, in regorus: the rules as a policy, the settings as its data, the failure as its input.
 
-use std::sync::Arc;
+use std::num::NonZeroU32;
 
 use anyhow::Context as _;
 use regorus::languages::rego::compiler::Compiler;
 use regorus::rvm::RegoVM;
-use regorus::rvm::program::Program;
 use regorus::utils::limits::ExecutionTimerConfig;
 use reprieve::verdict::Verdict;
 
@@ -15,22 +14,11 @@ use crate::sample::{SETTINGS, Sample};
 
 const ENTRY: &str = "data.retry.verdict";
 /// How many of its steps go by between two looks at the clock: as in regorus' own benchmarks.
-const CLOCK_INTERVAL: std::num::NonZeroU32 = std::num::NonZeroU32::new(16).expect("16 is not 0");
+const CLOCK_INTERVAL: NonZeroU32 = NonZeroU32::new(16).expect("16 is not 0");
 
-pub(super) struct Rego {
-    program: Arc<Program>,
-    data: regorus::Value,
-}
-
-impl Rego {
-    pub(super) fn compile() -> anyhow::Result<Self> {
-        let mut engine = regorus::Engine::new();
-        engine.add_policy("rules.rego".to_owned(), include_str!("../../rules.rego").to_owned())?;
-        let policy = engine.compile_with_entrypoint(&ENTRY.into())?;
-        let program = Compiler::compile_from_policy(&policy, &[ENTRY])?;
-        Ok(Self { program, data: regorus::Value::from_json_str(&format!("{{\"settings\": {SETTINGS}}}"))? })
-    }
-}
+/// Everything is made by the thread that uses it: two that count references to one program and one set of data are no faster
+/// than one.
+pub(super) struct Rego;
 
 impl Way for Rego {
     fn name(&self) -> String {
@@ -50,9 +38,12 @@ impl Way for Rego {
     }
 
     fn decider(&self) -> anyhow::Result<Box<dyn Decider + '_>> {
+        let mut engine = regorus::Engine::new();
+        engine.add_policy("rules.rego".to_owned(), include_str!("../../rules.rego").to_owned())?;
+        let policy = engine.compile_with_entrypoint(&ENTRY.into())?;
         let mut machine = RegoVM::new();
-        machine.load_program(Arc::clone(&self.program));
-        machine.set_data(self.data.clone())?;
+        machine.load_program(Compiler::compile_from_policy(&policy, &[ENTRY])?);
+        machine.set_data(regorus::Value::from_json_str(&format!("{{\"settings\": {SETTINGS}}}"))?)?;
         machine
             .set_execution_timer_config(Some(ExecutionTimerConfig { limit: DEADLINE, check_interval: CLOCK_INTERVAL }));
         Ok(Box::new(machine))
