@@ -12,7 +12,7 @@ use crate::timestamp::{Timestamp, millis};
 
 /// 2026-01-01T12:00:00Z, a Thursday: what the clock shows where nobody says otherwise, so that a verdict does not depend on
 /// the day.
-const NOON: u64 = 1_767_268_800_000;
+pub(super) const NOON: u64 = 1_767_268_800_000;
 
 /// What is written is no failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub struct WrittenError {
 }
 
 impl WrittenError {
-    fn new(path: &str, message: impl Into<String>) -> Self {
+    pub(super) fn new(path: &str, message: impl Into<String>) -> Self {
         Self { path: path.to_owned(), message: message.into() }
     }
 }
