@@ -22,8 +22,8 @@ use async_trait::async_trait;
 use reprieve_sdk::RetryPolicy;
 use tokio_util::sync::CancellationToken;
 
-use crate::broker::{Broker, Plan, Prepared};
-use crate::delivery::{Doubling, HeaderNames, PublishRules, Rules};
+use crate::broker::{Broker, Plan};
+use crate::delivery::{Doubling, HeaderNames, PublishRules};
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::handler::judge::JudgeSettings;
@@ -84,7 +84,7 @@ pub enum RouteWork {
 impl RouteSpec {
     /// A route with defaults for everything but its place and work: 16 slots, no tiers, no dead letters, no retry.
     pub fn new(name: &str, source: &str, broker: Arc<dyn Broker>, work: RouteWork) -> Self {
-        let defaults = Rules::new(name, source);
+        let defaults = crate::delivery::Rules::new(name, source);
         Self {
             name: name.into(),
             source: source.into(),
@@ -106,25 +106,6 @@ impl RouteSpec {
     #[must_use]
     pub fn retry_bound(&self) -> Duration {
         self.max_retry_delay.min(self.broker.capabilities().max_retry_delay)
-    }
-
-    /// The route's rules on a connection.
-    pub(crate) fn rules(&self, prepared: &Prepared) -> Rules {
-        let capabilities = self.broker.capabilities();
-        Rules {
-            names: HeaderNames::new(&self.header_prefix),
-            tiers: if capabilities.tiers { self.tiers.clone() } else { Vec::new() },
-            dead_letters: self.dead_letters.clone(),
-            retry: self.retry.clone(),
-            max_retry_delay: self.retry_bound(),
-            max_hold: capabilities.max_hold,
-            requeue: self.requeue,
-            requeue_is_safe: prepared.requeue_is_safe,
-            publish: self.publish,
-            allow_drop_on_fault: self.allow_drop_on_fault,
-            max_header_bytes: prepared.max_header_bytes,
-            ..Rules::new(&self.name, &self.source)
-        }
     }
 
     pub(crate) fn plan(&self) -> Plan {
@@ -163,6 +144,7 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub struct Route {
     spec: RouteSpec,
     clock: Clock,
+    names: HeaderNames,
     judge: Arc<dyn Judge>,
     observer: Observer,
     metrics: Arc<RouteMetrics>,
@@ -178,6 +160,7 @@ impl Route {
     #[must_use]
     pub fn new(spec: RouteSpec, judge: Arc<dyn Judge>, observer: Observer, shutdown: Shutdown) -> Self {
         Self {
+            names: HeaderNames::new(&spec.header_prefix),
             metrics: observer.metrics().route(&spec.name),
             health: HealthWindow::new(),
             memory: Memory::default(),

@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::{Phase, Route};
-use crate::broker::{BrokerError, Consumer};
+use crate::broker::{BrokerError, Consumer, Prepared};
 use crate::delivery::{Doubling, Rules};
 
 /// Between tries to reach the broker.
@@ -77,7 +77,7 @@ impl Route {
     async fn connect(&self) -> Result<(Box<dyn Consumer>, Arc<Rules>), BrokerError> {
         let spec = &self.spec;
         let prepared = spec.broker.prepare(&spec.plan()).await?;
-        let rules = Arc::new(spec.rules(&prepared));
+        let rules = Arc::new(self.rules(&prepared));
         let consumer = spec.broker.consume(&spec.source, spec.concurrency.max(1)).await?;
         for remark in &prepared.remarks {
             warn!(route = %spec.name, "{remark}");
@@ -122,6 +122,26 @@ impl Route {
             self.pauses.over().await;
             info!(route = %self.spec.name, "intake goes on");
             self.metrics.intake_paused.set(0);
+        }
+    }
+
+    fn rules(&self, prepared: &Prepared) -> Rules {
+        let spec = &self.spec;
+        Rules {
+            route: Arc::clone(&spec.name),
+            source: Arc::clone(&spec.source),
+            names: self.names.clone(),
+            tiers: if spec.broker.capabilities().tiers { spec.tiers.clone() } else { Vec::new() },
+            dead_letters: spec.dead_letters.clone(),
+            retry: spec.retry.clone(),
+            max_retry_delay: spec.retry_bound(),
+            max_hold: spec.broker.capabilities().max_hold,
+            requeue: spec.requeue,
+            requeue_is_safe: prepared.requeue_is_safe,
+            publish: spec.publish,
+            allow_drop_on_fault: spec.allow_drop_on_fault,
+            max_header_bytes: prepared.max_header_bytes,
+            ..Rules::new(&spec.name, &spec.source)
         }
     }
 }
