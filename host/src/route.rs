@@ -23,7 +23,7 @@ use reprieve_sdk::RetryPolicy;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::{Broker, Plan};
-use crate::delivery::{Doubling, HeaderNames, PublishRules};
+use crate::delivery::{Doubling, HeaderNames, PublishRules, Rules};
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::handler::judge::JudgeSettings;
@@ -106,6 +106,23 @@ impl RouteSpec {
     #[must_use]
     pub fn retry_bound(&self) -> Duration {
         self.max_retry_delay.min(self.broker.capabilities().max_retry_delay)
+    }
+
+    /// What deliveries go by here, but for what only a connection tells.
+    pub(crate) fn rules(&self) -> Rules {
+        let capabilities = self.broker.capabilities();
+        Rules {
+            names: HeaderNames::new(&self.header_prefix),
+            tiers: if capabilities.tiers { self.tiers.clone() } else { Vec::new() },
+            dead_letters: self.dead_letters.clone(),
+            retry: self.retry.clone(),
+            max_retry_delay: self.retry_bound(),
+            max_hold: capabilities.max_hold,
+            requeue: self.requeue,
+            publish: self.publish,
+            allow_drop_on_fault: self.allow_drop_on_fault,
+            ..Rules::new(&self.name, &self.source)
+        }
     }
 
     pub(crate) fn plan(&self) -> Plan {

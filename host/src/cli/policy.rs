@@ -2,6 +2,7 @@
 
 mod inspect;
 mod judged;
+mod timeline;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,7 @@ From nothing to a policy that judges:
 #[derive(Debug, Clone, Subcommand)]
 enum PolicyCommand {
     Inspect(inspect::InspectArguments),
+    Timeline(timeline::TimelineArguments),
 }
 
 /// Does what the arguments say.
@@ -39,5 +41,6 @@ enum PolicyCommand {
 pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
     }
 }

@@ -60,7 +60,7 @@ pub struct SendArguments {
 }
 
 /// `NAME=VALUE`, split at the first `=`.
-fn parse_header(text: &str) -> Result<(String, String), String> {
+pub(super) fn parse_header(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("write NAME=VALUE, such as tenant=acme".to_owned()),

@@ -30,6 +30,14 @@ impl Style {
         self.with("1;32", text)
     }
 
+    pub(in crate::cli) fn warning(self, text: &str) -> String {
+        self.with("33", text)
+    }
+
+    pub(in crate::cli) fn info(self, text: &str) -> String {
+        self.with("36", text)
+    }
+
     pub(in crate::cli) fn bad(self, text: &str) -> String {
         self.with("1;31", text)
     }

@@ -126,22 +126,11 @@ impl Route {
     }
 
     fn rules(&self, prepared: &Prepared) -> Rules {
-        let spec = &self.spec;
         Rules {
-            route: Arc::clone(&spec.name),
-            source: Arc::clone(&spec.source),
             names: self.names.clone(),
-            tiers: if spec.broker.capabilities().tiers { spec.tiers.clone() } else { Vec::new() },
-            dead_letters: spec.dead_letters.clone(),
-            retry: spec.retry.clone(),
-            max_retry_delay: spec.retry_bound(),
-            max_hold: spec.broker.capabilities().max_hold,
-            requeue: spec.requeue,
             requeue_is_safe: prepared.requeue_is_safe,
-            publish: spec.publish,
-            allow_drop_on_fault: spec.allow_drop_on_fault,
             max_header_bytes: prepared.max_header_bytes,
-            ..Rules::new(&spec.name, &spec.source)
+            ..self.spec.rules()
         }
     }
 }
