@@ -13,6 +13,7 @@ mod error;
 mod files;
 mod handler;
 mod host;
+mod json_place;
 mod name;
 mod policies;
 mod problem;
@@ -21,6 +22,7 @@ mod route;
 mod secret;
 mod section;
 mod settings;
+mod settings_file;
 mod source;
 mod suggestion;
 mod tiers;
@@ -40,6 +42,7 @@ pub use policies::PoliciesConfig;
 pub use problem::{Problem, Severity};
 pub use route::{RequeueConfig, RouteConfig};
 pub use secret::{Secret, SecretUrl};
+pub(crate) use settings_file::SettingsFile;
 use source::Source;
 
 /// A configuration that was read and found right.

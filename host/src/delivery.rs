@@ -21,6 +21,7 @@ pub(crate) use header_names::is_broker_owned;
 pub use machine::Machine;
 pub use preview::{Preview, preview};
 pub use resolve::{Outcome, Situation};
+pub(crate) use rules::DEFAULT_LABEL;
 pub use rules::{Doubling, PublishRules, Rules};
 
 use std::sync::Arc;

@@ -1,8 +1,14 @@
 //! `reprieve policy …`: writing policies, one file a command.
 
+mod bench;
+mod check;
+mod failure_argument;
 mod inspect;
 mod judged;
+mod run;
 mod timeline;
+mod usage;
+mod words;
 
 use std::process::ExitCode;
 
@@ -30,7 +36,10 @@ From nothing to a policy that judges:
 
 #[derive(Debug, Clone, Subcommand)]
 enum PolicyCommand {
+    Check(check::CheckArguments),
+    Run(run::RunArguments),
     Inspect(inspect::InspectArguments),
+    Bench(bench::BenchArguments),
     Timeline(timeline::TimelineArguments),
 }
 
@@ -40,7 +49,10 @@ enum PolicyCommand {
 /// Those of the command.
 pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
+        PolicyCommand::Check(arguments) => check::check(arguments),
+        PolicyCommand::Run(arguments) => run::run(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Bench(arguments) => bench::bench(arguments),
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
     }
 }

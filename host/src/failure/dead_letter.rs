@@ -4,7 +4,7 @@
 //! a message as the host's own `/topics` shows it; and a list of one of these.
 //!
 //! The headers say less than the policy saw. The sender's headers come back without ours; status, time-out and panic are
-//! taken from the names that hosts give to kinds of errors; a retry-after hint, the error's detail, the route's health and
+//! taken from the error's kind; a retry-after hint, the error's detail, the route's health and
 //! the seed are lost.
 
 mod printed;
@@ -80,7 +80,10 @@ impl DeadLetter {
             tier: None,
             age_ms: born.map_or(0, |born| millis(now.since(born))),
             expires_in_ms: expires_at.map(|at| millis(at.since(now))),
-            error: error(text(&names.error_kind), text(&names.error)),
+            error: HandlerError::from_kind(
+                text(&names.error_kind).unwrap_or_else(|| "error".to_owned()),
+                text(&names.error).unwrap_or_default(),
+            ),
             health: Default::default(),
             now,
             seed: 0,
@@ -111,14 +114,6 @@ fn as_sent(mut message: Message, names: &HeaderNames) -> Message {
     }
     message.headers.retain(|name| !name.starts_with(&names.prefix) && !is_broker_owned(name));
     message
-}
-
-/// The error, with what its kind alone tells where a host named it.
-fn error(kind: Option<String>, text: Option<String>) -> HandlerError {
-    let kind = kind.unwrap_or_else(|| "error".to_owned());
-    let status = ["http-", "exit-"].iter().find_map(|named| kind.strip_prefix(named)?.parse().ok());
-    let (timed_out, panicked) = (kind == "timeout", kind == "panic");
-    HandlerError { status, timed_out, panicked, ..HandlerError::new(kind, text.unwrap_or_default()) }
 }
 
 #[cfg(test)]
