@@ -48,7 +48,7 @@ impl Scanner<'_> {
             let span = start..self.at;
             let name: Option<String> = serde_json::from_slice(&self.text[span.clone()]).ok();
             self.skip_space();
-            self.at += 1;
+            self.at = (self.at + 1).min(self.text.len());
             self.skip_space();
             // Of two with one name the last counts.
             if name.as_deref() == Some(key) {
@@ -115,7 +115,7 @@ impl Scanner<'_> {
     fn skip_text(&mut self) {
         self.at += 1;
         while let Some(byte) = self.peek() {
-            self.at += if byte == b'\\' { 2 } else { 1 };
+            self.at = (self.at + if byte == b'\\' { 2 } else { 1 }).min(self.text.len());
             if byte == b'"' {
                 return;
             }

@@ -77,7 +77,8 @@ impl View<'_> {
                 None => format!("from {}", time(bucket.from)),
             };
             let bar = bar(bucket.count as f64 / most, BAR);
-            writeln!(f, "  {range:<18} {:>9}  {}", grouped(bucket.count as u64), self.style.info(&bar))?;
+            let row = format!("  {range:<18} {:>9}  {}", grouped(bucket.count as u64), self.style.info(&bar));
+            writeln!(f, "{}", row.trim_end())?;
         }
         Ok(())
     }
