@@ -34,7 +34,8 @@ pub struct Failure {
     /// The tier that the message last came back from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<String>,
-    /// Time since the message's own timestamp, or since its first failure where it has none; zero where neither is known.
+    /// Time since the message's own timestamp; since its first failure where it has none, or one that is later than
+    /// that. Zero where neither is known.
     #[serde(default)]
     pub age_ms: u64,
     /// Time left until the message expires; zero when that has passed.

@@ -40,6 +40,18 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
     deserializer.deserialize_any(DurationVisitor)
 }
 
+/// The duration as text for people, such as `"1h 30m"`.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// assert_eq!(reprieve_sdk::duration::format(Duration::from_secs(5400)), "1h 30m");
+/// ```
+#[must_use]
+pub fn format(duration: Duration) -> String {
+    humantime::format_duration(duration).to_string()
+}
+
 /// Milliseconds as the interface carries them: rounded up, so that nothing comes back too early, and
 /// saturating.
 #[must_use]

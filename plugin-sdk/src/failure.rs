@@ -38,7 +38,8 @@ pub struct Failure {
     pub redelivered: bool,
     /// The tier that the message last came back from.
     pub tier: Option<String>,
-    /// Time since the message was made, or since its first failure; zero where neither is known.
+    /// Time since the message was made, by its own timestamp; since its first failure where it has none, or one that
+    /// is later than that. Zero where neither is known.
     pub age: Duration,
     /// Time left until the message expires; zero once that has passed, `None` where it never does.
     pub expires_in: Option<Duration>,
@@ -103,6 +104,12 @@ impl Failure {
     #[must_use]
     pub fn header_text(&self, name: &str) -> Option<&str> {
         self.header_value(name)?.as_str()
+    }
+
+    /// Whether the message has expired already, or will have when this wait is over: then it is not to come back.
+    #[must_use]
+    pub fn expires_within(&self, wait: Duration) -> bool {
+        self.error.kind == "expired" || self.expires_in.is_some_and(|left| left <= wait)
     }
 
     /// The attribute of this name.
@@ -177,6 +184,27 @@ impl Failure {
     #[must_use]
     pub fn age(mut self, age: Duration) -> Self {
         self.age = age;
+        self
+    }
+
+    /// The same failure of a message that expires so soon.
+    #[must_use]
+    pub fn expires_in(mut self, left: Duration) -> Self {
+        self.expires_in = Some(left);
+        self
+    }
+
+    /// The same failure, the handler not having answered within its time.
+    #[must_use]
+    pub fn timed_out(mut self) -> Self {
+        self.error.timed_out = true;
+        self
+    }
+
+    /// The same failure on a route that has been doing like this.
+    #[must_use]
+    pub fn health(mut self, health: Health) -> Self {
+        self.health = health;
         self
     }
 

@@ -34,7 +34,7 @@ use humantime::format_duration;
 use plan::{Plan, Step};
 pub use settings::{Exhausted, Rule, Settings};
 
-use crate::{Failure, KindPattern, Policy, Problem, Route, Verdict, log};
+use crate::{Failure, KindPattern, Policy, Problem, Route, Verdict};
 
 /// The standard policy.
 ///
@@ -45,11 +45,13 @@ pub struct Standard {
     plan: Plan,
     rules: Vec<(Vec<KindPattern>, Plan)>,
     give_up_after: Option<Duration>,
-    /// The route has a default dead-letter topic.
-    can_dead_letter: bool,
-    has_tiers: bool,
-    max_retry_delay: Duration,
+    max_retry_after: Duration,
+    route: Route,
 }
+
+/// The longest wait that the failing side is granted unless settings say otherwise: quotas are often renewed once
+/// a day, and a longer one is more likely a mistake.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Policy for Standard {
     type Settings = Settings;
@@ -74,15 +76,14 @@ impl Policy for Standard {
             plan,
             rules,
             give_up_after: settings.give_up_after,
-            can_dead_letter: route.has_dead_letter("default"),
-            has_tiers: !route.tiers.is_empty(),
-            max_retry_delay: route.limits.max_retry_delay,
+            max_retry_after: settings.max_retry_after.unwrap_or(MAX_RETRY_AFTER),
+            route: route.clone(),
         })
     }
 
     fn decide(&self, failure: &Failure) -> Verdict {
         let plan = self.plan_for(&failure.error.kind);
-        if failure.error.kind == "expired" || failure.expires_in == Some(Duration::ZERO) {
+        if failure.expires_within(Duration::ZERO) {
             return self.end(plan, "the message has expired".to_owned());
         }
         if let Some(limit) = self.give_up_after
@@ -90,14 +91,30 @@ impl Policy for Standard {
         {
             return self.end(plan, format!("the message is older than {}", format_duration(limit)));
         }
-        match plan.next(failure) {
-            Some(step) if failure.expires_in.is_some_and(|left| left <= step.wait()) => {
-                self.end(plan, "the message expires before it would be back".to_owned())
+        let count = plan.count(failure.attempt);
+        let asked = self.retry_after(failure).unwrap_or_default();
+        let Some(step) = plan.next(failure, asked) else { return self.end(plan, count) };
+        if failure.expires_within(step.wait()) {
+            return self.end(plan, "the message expires before it would be back".to_owned());
+        }
+        if let Some(limit) = self.give_up_after
+            && failure.age.saturating_add(step.wait()) > limit
+        {
+            let wait = format_duration(step.wait());
+            let limit = format_duration(limit);
+            return self.end(plan, format!("{count}; after a wait of {wait} the message is older than {limit}"));
+        }
+        let reason = match failure.error.retry_after {
+            Some(all) if all > asked => {
+                let granted = format_duration(self.max_retry_after);
+                format!("{count}; {granted} of the wait that is asked for are granted")
             }
-            Some(Step::Wait(wait)) => self.wait(wait, plan, failure.attempt),
-            Some(Step::Tier(tier)) => Verdict::delay_to(&tier.name).because(plan.count(failure.attempt)),
-            Some(Step::Delay(delay)) => Verdict::delay(delay).because(plan.count(failure.attempt)),
-            None => self.exhausted(plan, plan.count(failure.attempt)),
+            _ => count,
+        };
+        match step {
+            Step::Wait(wait) => self.wait(wait, reason),
+            Step::Tier(tier) => Verdict::delay_to(&tier.name).because(reason),
+            Step::Delay(delay) => Verdict::delay(delay).because(reason),
         }
     }
 
@@ -114,12 +131,13 @@ impl Standard {
     /// Parks the message for this reason where the route has a default dead-letter topic; else drops it
     /// with a warning, so that a poison message never blocks a source in silence.
     pub fn give_up(&self, reason: impl Into<String>) -> Verdict {
-        let reason = reason.into();
-        if self.can_dead_letter {
-            return Verdict::dead_letter().because(reason);
-        }
-        log::warn!("a message is dropped, because its route has no default dead-letter topic: {reason}");
-        Verdict::drop().because(format!("{reason}; the route has no default dead-letter topic"))
+        Verdict::give_up(&self.route, reason)
+    }
+
+    /// How long the failing side asks to be left alone, at most the setting `max_retry_after`.
+    #[must_use]
+    pub fn retry_after(&self, failure: &Failure) -> Option<Duration> {
+        failure.error.retry_after.map(|asked| asked.min(self.max_retry_after))
     }
 
     fn plan_for(&self, kind: &str) -> &Plan {
@@ -127,28 +145,20 @@ impl Standard {
         matching.map_or(&self.plan, |(_, plan)| plan)
     }
 
-    fn wait(&self, wait: Duration, plan: &Plan, attempt: u32) -> Verdict {
-        let reason = plan.count(attempt);
-        if wait <= self.max_retry_delay {
+    fn wait(&self, wait: Duration, reason: String) -> Verdict {
+        let longest = self.route.limits.max_retry_delay;
+        if wait <= longest {
             return Verdict::retry(wait).because(reason);
         }
-        if self.has_tiers {
+        if !self.route.tiers.is_empty() {
             return Verdict::delay(wait).because(reason);
         }
         // Without tiers the host could not delay it and would have to park it, attempts left or not.
-        Verdict::retry(self.max_retry_delay)
+        Verdict::retry(longest)
             .because(format!("{reason}; a wait of {} is cut, because the route has no tiers", format_duration(wait)))
     }
 
-    /// What comes when nothing is left to try.
-    fn exhausted(&self, plan: &Plan, reason: String) -> Verdict {
-        match &plan.exhausted {
-            Some(Exhausted::DelayTo(tier)) => Verdict::delay_to(tier).because(reason),
-            _ => self.end(plan, reason),
-        }
-    }
-
-    /// The same for a message that must not come back.
+    /// What comes when nothing is left to try, or when the message must not come back.
     fn end(&self, plan: &Plan, reason: String) -> Verdict {
         match &plan.exhausted {
             Some(Exhausted::DeadLetterTo(label)) => Verdict::dead_letter_to(label).because(reason),

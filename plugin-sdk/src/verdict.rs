@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::{Route, log};
+
 /// A policy's answer to a failure.
 ///
 /// ```
@@ -71,6 +73,18 @@ impl Verdict {
     /// Parked in the dead-letter topic that the route's configuration gives for this label.
     pub fn dead_letter_to(label: impl Into<String>) -> Self {
         Self::new(Action::DeadLetter(Some(label.into())))
+    }
+
+    /// The end of a message for which no setting names another: parked in the default dead-letter topic for this
+    /// reason; dropped with a warning where the route has none, so that a poison message never blocks a source in
+    /// silence.
+    pub fn give_up(route: &Route, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        if route.has_dead_letter("default") {
+            return Self::dead_letter().because(reason);
+        }
+        log::warn!("a message is dropped, because its route has no default dead-letter topic: {reason}");
+        Self::drop().because(format!("{reason}; the route has no default dead-letter topic"))
     }
 
     /// Handed back to the broker for its own redelivery, after the host's cool-down.

@@ -1,3 +1,4 @@
-//! What the tests share: peers that are not our own code.
+//! What the tests share: peers that are not our own code, and policies that no compiler makes.
 
 pub mod rabbitmq;
+pub mod small_policy;

@@ -7,6 +7,7 @@ mod mutants;
 mod policies;
 mod python;
 mod rabbitmq;
+mod swaps;
 mod test;
 mod test_policies;
 mod wasm;
@@ -31,7 +32,7 @@ enum Chore {
     Deny(deny::Args),
     /// Set up the wasm32-unknown-unknown target, by rustup or else from Debian's packages
     Wasm,
-    /// Build the policies that the host embeds, or check that they are up to date
+    /// Build the policies that the host embeds, or all of `plugins/`; or check that the committed ones are up to date
     Policies(policies::Args),
     /// Build the policies that tests use, into target/test-policies
     TestPolicies,
@@ -39,6 +40,8 @@ enum Chore {
     Bench(bench::Args),
     /// Break the rules of settlement one by one and demand that the tests see it
     Mutants(mutants::Args),
+    /// Swap policies thousands of times under load, and demand that no message and no memory is lost
+    Swaps(swaps::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
     /// Set up the Python that tests use, with what they need, and print its path
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Chore::Wasm => wasm::toolchain().map(|toolchain| println!("policies are built with {toolchain}")),
         Chore::Bench(args) => bench::run(&args),
         Chore::Mutants(args) => mutants::run(&args),
+        Chore::Swaps(args) => swaps::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),

@@ -1,4 +1,4 @@
-//! `cargo xtask policies`: the policies that the host embeds, as committed files.
+//! `cargo xtask policies`: the policies of `plugins/` as built files. Those that the host embeds are committed.
 
 mod source_digest;
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Build nothing; fail where a committed policy was built from other sources than these
     #[arg(long, conflicts_with = "out")]
     check: bool,
-    /// Write the built policies here instead of host/policies
+    /// Build every policy of `plugins/` into this folder instead of the embedded ones into host/policies
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -29,27 +29,37 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.check {
         return check();
     }
-    let committed = workspace::root().join(FOLDER);
-    build(args.out.as_deref().unwrap_or(&committed))
+    match &args.out {
+        Some(folder) => build_all(folder),
+        None => build(&EMBEDDED, &workspace::root().join(FOLDER)),
+    }
 }
 
-/// Builds them into this folder.
-pub(crate) fn build(folder: &Path) -> Result<()> {
-    let digest = source_digest::of_tree()?;
-    let packages = EMBEDDED.map(|name| format!("policy-{name}"));
+/// Builds all of `plugins/` into this folder, those that the host embeds and those that it does not.
+pub(crate) fn build_all(folder: &Path) -> Result<()> {
+    let names = workspace::folders("plugins")?;
+    build(&names.iter().map(String::as_str).collect::<Vec<_>>(), folder)
+}
+
+fn build(names: &[&str], folder: &Path) -> Result<()> {
+    let digest = source_digest::of_tree(&EMBEDDED)?;
+    let packages: Vec<_> = names.iter().map(|name| format!("policy-{name}")).collect();
     let modules = wasm::build(&wasm::toolchain()?, &packages)?;
-    for (name, module) in EMBEDDED.iter().zip(modules) {
-        let module = source_digest::put(module, &digest);
+    for (name, mut module) in names.iter().zip(modules) {
+        if EMBEDDED.contains(name) {
+            module = source_digest::put(module, &digest);
+        }
         let path = folder.join(name).with_extension("wasm");
         workspace::write_if_changed(&path, &module)?;
-        println!("{}: {} bytes, from sources {digest}", path.display(), module.len());
+        println!("{}: {} bytes", path.display(), module.len());
     }
+    println!("from sources {digest}");
     Ok(())
 }
 
 /// That the committed ones were built from the sources as they are.
 pub(crate) fn check() -> Result<()> {
-    let digest = source_digest::of_tree()?;
+    let digest = source_digest::of_tree(&EMBEDDED)?;
     for name in EMBEDDED {
         let path = workspace::root().join(FOLDER).join(name).with_extension("wasm");
         let module = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::{policies, python, rabbitmq, test_policies, wasm, workspace};
 use steps::Steps;
 
-/// What the committed policies are compared with.
+/// All of `plugins/`: what the committed policies are compared with, and what runs the cases of its own folder.
 const FRESH_POLICIES: &str = "target/fresh-policies";
 
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ fn every_step(steps: &mut Steps, filters: &[String]) -> Result<()> {
     steps.take("committed policies", policies::check)?;
     steps.take("wasm32 toolchain", || wasm::toolchain().map(drop))?;
     steps.take("test policies", test_policies::run)?;
-    steps.take("fresh policies", || policies::build(&workspace::root().join(FRESH_POLICIES)))?;
+    steps.take("fresh policies", || policies::build_all(&workspace::root().join(FRESH_POLICIES)))?;
     let rabbitmq = steps.take("RabbitMQ", rabbitmq::ensure)?;
     let python = steps.take("Python with pika", python::ensure)?;
     let peers = [("REPRIEVE_TEST_RABBITMQ", rabbitmq.url().into()), ("REPRIEVE_TEST_PYTHON", python.into())];

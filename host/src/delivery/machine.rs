@@ -282,7 +282,8 @@ impl Machine {
 
     fn failure(&self, error: HandlerError, circumstances: Circumstances, now: Timestamp) -> Failure {
         let message = &self.arrival.message;
-        let born = message.timestamp.or(self.past.first_failed_at);
+        // A timestamp can lie in the future, by a wrong clock or a wrong unit; such a message would never age.
+        let born = message.timestamp.into_iter().chain(self.past.first_failed_at).min();
         Failure {
             message: Arc::clone(message),
             body_size: message.body_size() as u64,

@@ -12,6 +12,8 @@ mod route;
 pub mod section;
 mod table;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -31,9 +33,10 @@ pub struct Case {
     /// What it shows, in the author's words.
     pub name: String,
     /// The route that the policy is configured for.
-    pub route: RouteRecord,
-    /// The settings that it is configured with.
-    pub settings: Value,
+    pub route: Arc<RouteRecord>,
+    /// The settings that it is configured with. Shared by the cases of a table, like the route: copies of what is written
+    /// once would multiply it by the number of cases.
+    pub settings: Arc<Value>,
     /// What it has to judge.
     pub failure: Failure,
     /// What its verdict has to be.

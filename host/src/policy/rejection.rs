@@ -4,7 +4,13 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::text::one_line;
 use crate::verdict::Fault;
+
+/// The most bytes of a text that quotes the file, which may be anything.
+const MAX_CAUSE: usize = 1024;
+/// The most bytes of a case's name.
+const MAX_NAME: usize = 128;
 
 /// What to do about a file with more bytes than the host reads.
 pub(super) const TOO_LARGE_CURE: &str = "build it for release, stripped, or raise `file_size` under [policies]";
@@ -106,19 +112,21 @@ impl Rejection {
             Self::Empty => "the file is empty".into(),
             Self::NotWasm { start } => format!("the file is not WebAssembly: it begins with {start:?}"),
             Self::Truncated { size } => format!("the file is cut short after {size} bytes"),
-            Self::Invalid { cause } => format!("the file is not WebAssembly that this host runs: {cause}"),
+            Self::Invalid { cause } => format!("the file is not WebAssembly that this host runs: {}", short(cause)),
             Self::NotAPolicy { missing } => format!("the file is WebAssembly but not a policy: {missing}"),
             Self::WrongWorld { found, supported } => {
                 format!("the policy is built for reprieve:policy@{found}, and this host takes {supported}")
             }
             Self::WrongTypes { supported, cause } => {
-                format!("the policy's functions are not those of reprieve:policy@{supported}: {cause}")
+                format!("the policy's functions are not those of reprieve:policy@{supported}: {}", short(cause))
             }
             Self::Imports { imports } => format!("the policy imports {}", Listed(imports, ", ")),
-            Self::Compile { cause } => format!("the policy cannot be compiled: {cause}"),
+            Self::Compile { cause } => format!("the policy cannot be compiled: {}", short(cause)),
             Self::Settings(problems) => format!("the policy refuses its settings: {}", Listed(problems, "; ")),
-            Self::Cases { cause } => format!("the cases that the policy carries cannot be used: {cause}"),
-            Self::CaseFailed { case, cause } => format!("the policy fails its own case {case:?}: {cause}"),
+            Self::Cases { cause } => format!("the cases that the policy carries cannot be used: {}", short(cause)),
+            Self::CaseFailed { case, cause } => {
+                format!("the policy fails its own case {:?}: {}", one_line(case, MAX_NAME), short(cause))
+            }
             Self::SlowCases { done, of } => {
                 format!("the policy's own cases take too long: {done} of {of} were done when the time was over")
             }
@@ -165,6 +173,8 @@ impl std::error::Error for Rejection {}
 /// What a policy was asked when it faulted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
+    /// To start: to set up its memory, and run its start function where it has one.
+    Start,
     /// To describe itself.
     Describe,
     /// To take its route and settings.
@@ -176,6 +186,7 @@ pub enum Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Start => f.write_str("starting"),
             Self::Describe => f.write_str("describing itself"),
             Self::Configure => f.write_str("taking its settings"),
             Self::Smoke(case) => write!(f, "judging a made-up failure ({case})"),
@@ -196,6 +207,10 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.is_empty() { f.write_str(&self.message) } else { write!(f, "{}: {}", self.path, self.message) }
     }
+}
+
+fn short(cause: &str) -> String {
+    one_line(cause, MAX_CAUSE)
 }
 
 /// Items with this between them.

@@ -5,12 +5,15 @@ use std::time::Duration;
 use super::{Exhausted, Rule, Settings};
 use crate::{Failure, RetryPolicy, Route, Tier};
 
-/// First the attempts that the retry settings allow, then one after each tier, then the end.
+/// First the attempts that the retry settings allow, then one after each tier, then the end, which may be one
+/// tier again and again.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     pub(super) retry: RetryPolicy,
     pub(super) tiers: Vec<Tier>,
     pub(super) exhausted: Option<Exhausted>,
+    /// The tier that `exhausted` names.
+    for_ever: Option<Tier>,
 }
 
 /// How a message gets its next attempt.
@@ -39,27 +42,29 @@ impl Plan {
         Self {
             retry: settings.retry.over(&route.retry),
             tiers: tiers(&settings.tiers, route),
+            for_ever: for_ever(settings.exhausted.as_ref(), route),
             exhausted: settings.exhausted.clone(),
         }
     }
 
     pub(super) fn changed_by(&self, rule: &Rule, route: &Route) -> Self {
+        let exhausted = rule.exhausted.clone().or_else(|| self.exhausted.clone());
         Self {
             retry: rule.retry.as_ref().map_or_else(|| self.retry.clone(), |retry| retry.over(&self.retry)),
             tiers: rule.tiers.as_ref().map_or_else(|| self.tiers.clone(), |names| tiers(names, route)),
-            exhausted: rule.exhausted.clone().or_else(|| self.exhausted.clone()),
+            for_ever: for_ever(exhausted.as_ref(), route),
+            exhausted,
         }
     }
 
     /// How the message gets its next attempt; `None` where nothing is left to try.
-    pub(super) fn next(&self, failure: &Failure) -> Option<Step<'_>> {
-        // What the failing side asks for is never undercut.
-        let asked = failure.error.retry_after.unwrap_or(Duration::ZERO);
+    /// Never sooner than after `asked`.
+    pub(super) fn next(&self, failure: &Failure, asked: Duration) -> Option<Step<'_>> {
         if !self.retry.exhausted(failure.attempt) {
             return Some(Step::Wait(self.retry.delay(failure.attempt, failure.seed).max(asked)));
         }
         let past = failure.attempt.saturating_sub(self.attempts_before_tiers());
-        let tier = self.tiers.get(usize::try_from(past).ok()?)?;
+        let tier = usize::try_from(past).ok().and_then(|past| self.tiers.get(past)).or(self.for_ever.as_ref())?;
         Some(if tier.delay < asked { Step::Delay(asked) } else { Step::Tier(tier) })
     }
 
@@ -72,6 +77,13 @@ impl Plan {
 
     fn attempts_before_tiers(&self) -> u32 {
         self.retry.max_attempts.max(1)
+    }
+}
+
+fn for_ever(exhausted: Option<&Exhausted>, route: &Route) -> Option<Tier> {
+    match exhausted {
+        Some(Exhausted::DelayTo(name)) => tiers(std::slice::from_ref(name), route).pop(),
+        _ => None,
     }
 }
 

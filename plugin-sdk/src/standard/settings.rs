@@ -17,9 +17,12 @@ pub struct Settings {
     /// What happens when nothing is left to try. `None`: dead-letter where the route has a default
     /// topic, else drop with a warning.
     pub exhausted: Option<Exhausted>,
-    /// Try no more once the message is this old.
+    /// Try no more once the message is this old, nor would be by the next attempt.
     #[serde(with = "duration::option")]
     pub give_up_after: Option<Duration>,
+    /// The longest wait that the failing side is granted; a day where left out.
+    #[serde(with = "duration::option")]
+    pub max_retry_after: Option<Duration>,
     /// Other treatment for some kinds of errors. The first rule that matches counts.
     pub rules: Vec<Rule>,
 }
@@ -76,36 +79,15 @@ impl Settings {
 impl Exhausted {
     fn check(&self, path: &str, route: &Route) -> Option<Problem> {
         match self {
-            Self::DeadLetter => check_label("default", path.to_owned(), route),
-            Self::DeadLetterTo(label) => check_label(label, format!("{path}/dead-letter-to"), route),
-            Self::DelayTo(tier) => check_tier(tier, format!("{path}/delay-to"), route),
+            Self::DeadLetter => route.require_dead_letter("default", path).err(),
+            Self::DeadLetterTo(label) => route.require_dead_letter(label, format!("{path}/dead-letter-to")).err(),
+            Self::DelayTo(tier) => route.require_tier(tier, format!("{path}/delay-to")).err(),
             Self::Drop => None,
         }
     }
 }
 
-fn check_label(label: &str, path: String, route: &Route) -> Option<Problem> {
-    (!route.has_dead_letter(label)).then(|| {
-        let known = list(&route.dead_letters);
-        Problem::at(path, format!("the route has no dead-letter topic labelled {label:?}; its labels: {known}"))
-    })
-}
-
 fn check_tiers(names: &[String], path: &str, route: &Route) -> Vec<Problem> {
     let named = names.iter().enumerate();
-    named.filter_map(|(index, name)| check_tier(name, format!("{path}/{index}"), route)).collect()
-}
-
-fn check_tier(name: &str, path: String, route: &Route) -> Option<Problem> {
-    (!route.has_tier(name)).then(|| {
-        let known: Vec<_> = route.tiers.iter().map(|tier| &tier.name).collect();
-        Problem::at(path, format!("the route has no tier {name:?}; its tiers: {}", list(&known)))
-    })
-}
-
-fn list(names: &[impl AsRef<str>]) -> String {
-    match names {
-        [] => "none".to_owned(),
-        names => names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", "),
-    }
+    named.filter_map(|(index, name)| route.require_tier(name, format!("{path}/{index}")).err()).collect()
 }

@@ -220,3 +220,31 @@ fn the_schema_names_exactly_the_settings_that_there_are() {
     assert_eq!(in_schema("/$defs/retry/properties"), expected(r#"{"retry": {"?": 0}}"#));
     assert_eq!(in_schema("/$defs/rule/properties"), expected(r#"{"rules": [{"?": 0}]}"#));
 }
+
+#[test]
+fn a_tier_for_ever_does_not_undercut_what_is_asked_for_and_revives_nothing() {
+    let policy = standard(r#"{"retry": {"max_attempts": 1}, "exhausted": {"delay-to": "30s"}}"#);
+    let failure = Failure::new("http-503").attempt(7);
+    assert_eq!(policy.decide(&failure).action, tier("30s"));
+    assert_eq!(policy.decide(&failure.clone().retry_after(2 * MINUTE)).action, Action::Delay(2 * MINUTE));
+    assert_eq!(policy.decide(&failure.expires_in(MINUTE / 2)).action, Action::DeadLetter(None));
+}
+
+#[test]
+fn a_wait_that_is_asked_for_is_bounded_and_the_reason_says_so() {
+    let failure = Failure::new("http-503").retry_after(Duration::MAX);
+    let verdict = standard("{}").decide(&failure);
+    assert_eq!(verdict.action, Action::Delay(24 * 60 * MINUTE));
+    assert_eq!(verdict.reason, "attempt 1 of 3 failed; 1day of the wait that is asked for are granted");
+    assert_eq!(standard(r#"{"max_retry_after": "90s"}"#).decide(&failure).action, Action::Delay(MINUTE * 3 / 2));
+    assert_eq!(standard(r#"{"max_retry_after": "0s"}"#).decide(&failure).action, RETRIES[0]);
+}
+
+#[test]
+fn a_message_that_would_be_too_old_when_it_is_back_is_given_up_at_once() {
+    let policy = standard(r#"{"retry": {"max_attempts": 1}, "tiers": ["5m"], "give_up_after": "1h"}"#);
+    let verdict = |minutes| policy.decide(&Failure::new("timeout").age(minutes * MINUTE));
+    assert_eq!(verdict(55).action, tier("5m"));
+    assert_eq!(verdict(56).action, Action::DeadLetter(None));
+    assert_eq!(verdict(56).reason, "attempt 1 of 2 failed; after a wait of 5m the message is older than 1h");
+}

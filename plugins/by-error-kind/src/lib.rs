@@ -43,17 +43,25 @@ impl Policy for ByErrorKind {
         if failure.attempt >= self.settings.max_attempts {
             return self.standard.give_up(format!("{} attempts were too few", failure.attempt));
         }
-        if self.settings.give_up_after.is_some_and(|limit| failure.age >= limit) {
+        let asked = self.standard.retry_after(failure);
+        let (wait, verdict) = if rate_limited {
+            let wait = asked.unwrap_or(self.settings.delay);
+            (wait, Verdict::delay(wait).because("the other side limits the rate"))
+        } else if failure.attempt <= self.settings.timeout_retries {
+            let wait = self.settings.timeout_wait.max(asked.unwrap_or_default());
+            (wait, Verdict::retry(wait).because("a time-out often passes at once"))
+        } else {
+            let wait = self.settings.delay.max(asked.unwrap_or_default());
+            (wait, Verdict::delay(wait).because("the time-outs go on"))
+        };
+        if failure.expires_within(wait) {
+            return self.standard.give_up("the message expires before it would be back");
+        }
+        // At this age already, or by the time that it is back.
+        if self.settings.give_up_after.is_some_and(|limit| failure.age.saturating_add(wait) >= limit) {
             return self.standard.give_up("the message is too old for another attempt");
         }
-        if rate_limited {
-            let asked = failure.error.retry_after.unwrap_or(self.settings.delay);
-            return Verdict::delay(asked).because("the other side limits the rate");
-        }
-        if failure.attempt <= self.settings.timeout_retries {
-            return Verdict::retry(self.settings.timeout_wait).because("a time-out often passes at once");
-        }
-        Verdict::delay(self.settings.delay).because("the time-outs go on")
+        verdict
     }
 
     fn needs(&self) -> Needs {

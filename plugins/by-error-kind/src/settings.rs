@@ -20,7 +20,7 @@ pub(crate) struct Settings {
     /// The delay after further time-outs, and after a rate limit that does not say for how long it holds.
     #[serde(with = "duration")]
     pub(crate) delay: Duration,
-    /// Try no more once the message is this old.
+    /// Try no more once the message is this old, nor would be by the next attempt.
     #[serde(with = "duration::option")]
     pub(crate) give_up_after: Option<Duration>,
     /// The standard policy's settings, for every other error.

@@ -72,6 +72,37 @@ fn an_old_message_is_given_up_whatever_the_error() {
 }
 
 #[test]
+fn what_a_failing_side_asks_for_is_never_undercut_and_bounded() {
+    let day = Duration::from_secs(24 * 3600);
+    for (kind, status) in [("http-429", 429), ("http-503", 503)] {
+        let policy = policy(r#"{"standard": {"retry": {"max_attempts": 2}}}"#, &route());
+        let asking = |wait| policy.decide(&Failure::new(kind).status(status).retry_after(wait)).action;
+        assert_eq!(asking(Duration::MAX), Action::Delay(day), "{kind}");
+    }
+    let timed_out = |wait| judge(&Failure::new("timeout").retry_after(Duration::from_secs(wait)));
+    assert_eq!(timed_out(7), Action::Retry(Duration::from_secs(7)));
+    assert_eq!(timed_out(0), Action::Retry(Duration::from_secs(1)));
+
+    let patient = policy(r#"{"standard": {"max_retry_after": "10m", "retry": {"max_attempts": 2}}}"#, &route());
+    for kind in ["rate-limited", "http-503"] {
+        let failure = Failure::new(kind).retry_after(day);
+        assert_eq!(patient.decide(&failure).action, Action::Delay(Duration::from_secs(600)), "{kind}");
+    }
+}
+
+#[test]
+fn a_message_that_would_not_live_to_see_the_next_attempt_is_given_up() {
+    let failure = Failure::new("timeout").expires_in(Duration::from_secs(1));
+    assert_eq!(judge(&failure), Action::DeadLetter(None));
+    assert_eq!(judge(&failure.expires_in(Duration::from_secs(2))), Action::Retry(Duration::from_secs(1)));
+
+    let policy = policy(r#"{"give_up_after": "1h"}"#, &route());
+    let limited = Failure::new("rate-limited").retry_after(Duration::from_secs(1800));
+    assert_eq!(policy.decide(&limited).action, Action::Delay(Duration::from_secs(1800)));
+    assert_eq!(policy.decide(&limited.age(Duration::from_secs(1800))).action, Action::DeadLetter(None));
+}
+
+#[test]
 fn a_wrong_setting_is_named() {
     let problems = configure::<ByErrorKind>(r#"{"delay": "soon"}"#, &route()).err().unwrap();
     assert_eq!(problems[0].path, "/delay");

@@ -1,5 +1,6 @@
 //! Policies as built files: those that the host embeds, and those that tests use.
 
+mod cases;
 mod clean_instances;
 mod committed;
 mod generated;

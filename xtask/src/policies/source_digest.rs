@@ -2,7 +2,7 @@
 //!
 //! It is the SHA-256 of, for each file in the order of its path: the path from the workspace's root, a
 //! NUL, the file's length in decimal, a NUL, and its bytes. The files are `Cargo.toml` and `src/` of the
-//! SDK and of every crate in `plugins/`, files named `tests.rs` left out, and the SDK's `wit/`. The
+//! SDK and of every policy that the host embeds, files named `tests.rs` left out, and the SDK's `wit/`. The
 //! compiler and the dependencies are not in it: the digest says that a file was built from these
 //! sources, and not that another build would give the same bytes.
 
@@ -19,10 +19,10 @@ use crate::workspace;
 
 const SECTION: &str = "reprieve:source-digest";
 
-/// The digest of the sources in the workspace, in hexadecimal.
-pub(super) fn of_tree() -> Result<String> {
+/// The digest of the sources of these policies, crates of `plugins/`, in hexadecimal.
+pub(super) fn of_tree(policies: &[&str]) -> Result<String> {
     let mut named = Vec::new();
-    for file in sources()? {
+    for file in sources(policies)? {
         let path = file.strip_prefix(workspace::root()).context("a source is in the workspace")?;
         let name = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?.replace('\\', "/");
         named.push((name, fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?));
@@ -36,9 +36,9 @@ pub(super) fn of_tree() -> Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn sources() -> Result<Vec<PathBuf>> {
+fn sources(policies: &[&str]) -> Result<Vec<PathBuf>> {
     let sdk = workspace::root().join("plugin-sdk");
-    let plugins = workspace::folders("plugins")?.into_iter().map(|name| workspace::root().join("plugins").join(name));
+    let plugins = policies.iter().map(|name| workspace::root().join("plugins").join(name));
     let mut files = workspace::files_below(&sdk.join("wit"))?;
     for package in plugins.chain([sdk]) {
         files.push(package.join("Cargo.toml"));
@@ -85,6 +85,8 @@ mod tests {
 
     #[test]
     fn the_digest_of_the_tree_does_not_change_by_itself() {
-        assert_eq!(of_tree().unwrap(), of_tree().unwrap());
+        let digest = || of_tree(&["standard"]).unwrap();
+        assert_eq!(digest(), digest());
+        assert_ne!(digest(), of_tree(&["standard", "by-error-kind"]).unwrap());
     }
 }

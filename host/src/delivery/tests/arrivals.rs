@@ -163,3 +163,13 @@ fn the_policy_is_told_what_is_known() {
     assert_eq!((failure.attempt, failure.interruptions, failure.redelivered), (2, 2, true));
     assert_eq!((failure.tier.as_deref(), failure.age_ms, failure.body_size), (Some("5m"), 9_000, 4));
 }
+
+#[test]
+fn a_message_ages_from_its_first_failure_where_its_timestamp_is_later_than_that() {
+    let mut message = copy_after(1).with_header("reprieve-first-failed-at", Timestamp(START.0 - 5_000).to_string());
+    // Milliseconds taken for seconds.
+    message.timestamp = Some(Timestamp(START.0 * 1000));
+    let mut world = World::started(rules(), arrival(message));
+    world.fail("http-503");
+    assert_eq!(world.failure().age_ms, 5_000);
+}

@@ -1,5 +1,7 @@
 //! How cases are written: a table of them in TOML or JSON, with the route and the settings that they share.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -7,6 +9,7 @@ use super::expectation::Expectation;
 use super::route::{WrittenRoute, example_route};
 use super::{Case, MAX_CASES};
 use crate::failure::Failure;
+use crate::policy::route_record::RouteRecord;
 use crate::toml_json;
 
 /// A table of cases, read and found right.
@@ -29,7 +32,7 @@ pub struct CaseError {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of cases")]
 struct WrittenTable {
     route: Option<Value>,
     settings: Option<Value>,
@@ -37,7 +40,7 @@ struct WrittenTable {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a case, which is a table")]
 struct WrittenCase {
     name: String,
     route: Option<Value>,
@@ -77,10 +80,11 @@ impl CaseTable {
         if table.case.len() > MAX_CASES {
             return Err(whole(format!("{} cases; a policy carries at most {MAX_CASES}", table.case.len())));
         }
+        let route = table.route.as_ref().map_or_else(|| Ok(Arc::new(example_route())), record).map_err(whole)?;
+        let settings = Arc::new(table.settings.unwrap_or_else(nothing));
         let cases = table.case.into_iter().map(|case| {
             let name = case.name.clone();
-            case.complete(table.route.as_ref(), table.settings.as_ref())
-                .map_err(|message| CaseError { case: Some(name), message })
+            case.complete(&route, &settings).map_err(|message| CaseError { case: Some(name), message })
         });
         let cases = cases.collect::<Result<_, _>>()?;
         Ok(Self { cases, written })
@@ -88,22 +92,21 @@ impl CaseTable {
 }
 
 impl WrittenCase {
-    fn complete(self, route: Option<&Value>, settings: Option<&Value>) -> Result<Case, String> {
-        let route = match self.route.as_ref().or(route) {
-            None => example_route(),
-            Some(written) => {
-                let written: WrittenRoute = serde_path_to_error::deserialize(written)
-                    .map_err(|error| format!("route.{}: {}", error.path(), error.inner()))?;
-                written.record().map_err(|message| format!("route: {message}"))?
-            }
-        };
+    fn complete(self, route: &Arc<RouteRecord>, settings: &Arc<Value>) -> Result<Case, String> {
+        let route = self.route.as_ref().map_or_else(|| Ok(Arc::clone(route)), record)?;
         if self.expect.is_empty() {
             return Err("it expects nothing: write at least the `action` under `expect`".into());
         }
         let failure = Failure::from_written(&self.failure).map_err(|error| format!("failure: {error}"))?;
-        let settings = self.settings.or_else(|| settings.cloned()).unwrap_or_else(nothing);
+        let settings = self.settings.map_or_else(|| Arc::clone(settings), Arc::new);
         Ok(Case { name: self.name, route, settings, failure, expect: self.expect })
     }
+}
+
+fn record(written: &Value) -> Result<Arc<RouteRecord>, String> {
+    let written: WrittenRoute = serde_path_to_error::deserialize(written)
+        .map_err(|error| format!("route.{}: {}", error.path(), error.inner()))?;
+    written.record().map(Arc::new).map_err(|message| format!("route: {message}"))
 }
 
 fn whole(message: impl Into<String>) -> CaseError {
@@ -159,7 +162,7 @@ mod tests {
         assert_eq!(first.route.tiers[0].name, "30s", "shortest first");
         assert_eq!(first.route.retry.max_attempts, 2);
         assert_eq!(first.settings["give_up_after"], "24h");
-        assert_eq!(second.settings, nothing(), "a case's own settings stand in the place of the table's");
+        assert_eq!(*second.settings, nothing(), "a case's own settings stand in the place of the table's");
         assert_eq!((first.failure.attempt, second.failure.attempt), (2, 1));
     }
 

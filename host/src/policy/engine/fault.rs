@@ -9,7 +9,7 @@ use crate::verdict::{Fault, FaultKind};
 /// The fault that ended a call.
 pub(super) fn of_call(error: &wasmtime::Error, state: &StoreState) -> Fault {
     let ran = error.downcast_ref::<WasmBacktrace>().is_some();
-    typed(error).unwrap_or_else(|| {
+    typed(error, state).unwrap_or_else(|| {
         if ran {
             Fault::new(FaultKind::Trap, trap_text(error, state))
         } else {
@@ -21,16 +21,19 @@ pub(super) fn of_call(error: &wasmtime::Error, state: &StoreState) -> Fault {
 
 /// The fault that kept an instance from starting.
 pub(super) fn of_start(error: &wasmtime::Error, state: &StoreState) -> Fault {
-    typed(error).unwrap_or_else(|| Fault::new(FaultKind::Trap, trap_text(error, state)))
+    typed(error, state).unwrap_or_else(|| Fault::new(FaultKind::Trap, trap_text(error, state)))
 }
 
 /// The classes that have a type of their own.
-fn typed(error: &wasmtime::Error) -> Option<Fault> {
+fn typed(error: &wasmtime::Error, state: &StoreState) -> Option<Fault> {
     if let Some(over) = error.downcast_ref::<OverBudget>() {
         return Some(Fault::new(FaultKind::Memory, over.to_string()));
     }
     match error.downcast_ref::<Trap>()? {
-        Trap::Interrupt => Some(Fault::new(FaultKind::Timeout, "no answer within the deadline (`policies.deadline`)")),
+        Trap::Interrupt => {
+            let deadline = humantime::format_duration(state.deadline());
+            Some(Fault::new(FaultKind::Timeout, format!("no answer within {deadline}, its deadline")))
+        }
         Trap::StackOverflow => Some(too_deep()),
         // Compilers keep what locals need an address in the policy's own memory, from its start down: recursion may run
         // out of that stack before it runs out of the engine's.

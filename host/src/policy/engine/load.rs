@@ -57,8 +57,8 @@ fn configured(
 ) -> Result<(wit::Needs, Starting), Rejection> {
     let slot = engine.shared.slots.take();
     let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
-    let during = |fault| Rejection::Faulted { during: Step::Configure, fault };
-    let instance = prepared.program.start(&mut store).map_err(during)?;
+    let starting = |fault| Rejection::Faulted { during: Step::Start, fault };
+    let instance = prepared.program.start(&mut store).map_err(starting)?;
     let needs = configure(&prepared.program, &mut store, instance, candidate, settings)?;
     let starting = match taken(engine, prepared, &mut store, instance) {
         Ok(snapshot) => Starting::Configured(Program::compile(engine, &snapshot)?),

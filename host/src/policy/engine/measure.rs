@@ -41,7 +41,7 @@ impl Revision {
             result,
             elapsed,
             instructions: self.engine.instructions(&store),
-            memory: store.data().memory(),
+            memory: store.data().memory_used(),
             log,
             withheld,
         }

@@ -41,7 +41,8 @@ fn describe(engine: &Engine, program: &Program, identity: &Arc<Identity>) -> Res
     let during = |fault| Rejection::Faulted { during: Step::Describe, fault };
     let slot = engine.shared.slots.take();
     let mut store = engine.store(&slot, identity, engine.shared.limits.configure_deadline);
-    let instance = program.start(&mut store).map_err(during)?;
+    let starting = |fault| Rejection::Faulted { during: Step::Start, fault };
+    let instance = program.start(&mut store).map_err(starting)?;
     let types = |error: wasmtime::Error| Rejection::WrongTypes {
         supported: INTERFACE_VERSION,
         cause: format!("{:#}", anyhow::Error::from(error)),

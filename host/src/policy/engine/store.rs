@@ -14,6 +14,7 @@ use super::slots::Slot;
 pub(super) struct StoreState {
     pub(super) log: LogLines,
     budget: Budget,
+    deadline: Duration,
     /// How many more times the policy may be seen at work when the clock ticks.
     ticks_left: u64,
 }
@@ -26,6 +27,7 @@ impl Engine {
         let state = StoreState {
             log: LogLines::new(Arc::clone(identity)),
             budget: Budget { memory: limits.memory_pages(), used: 0, table_elements: limits.table_elements },
+            deadline,
             ticks_left: limits.ticks(deadline),
         };
         let mut store = Store::new(&self.shared.wasmtime, state);
@@ -52,7 +54,9 @@ impl Engine {
 
     /// Gives the instance in `store` a new deadline.
     pub(super) fn allow_time(&self, store: &mut Store<StoreState>, deadline: Duration) {
-        store.data_mut().ticks_left = self.shared.limits.ticks(deadline);
+        let state = store.data_mut();
+        state.deadline = deadline;
+        state.ticks_left = self.shared.limits.ticks(deadline);
         store.set_epoch_deadline(1);
     }
 
@@ -65,8 +69,13 @@ impl Engine {
 }
 
 impl StoreState {
+    /// The time that the instance may take.
+    pub(super) const fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
     /// Bytes of memory that the instance has, whether or not it touched them.
-    pub(super) const fn memory(&self) -> usize {
+    pub(super) const fn memory_used(&self) -> usize {
         self.budget.used
     }
 }

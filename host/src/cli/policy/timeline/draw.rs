@@ -34,7 +34,7 @@ impl Layout {
     /// The rows of one play, and what came of it.
     pub(super) fn draw(&self, play: &Play) -> Vec<String> {
         let mut lines = vec![self.heading()];
-        let mut said = "";
+        let mut said = String::new();
         for step in &play.steps {
             lines.push(self.row(step));
             if let Some(why) = &step.ruling.overridden {
@@ -47,11 +47,13 @@ impl Layout {
                 let pause = short(Duration::from_millis(pause));
                 lines.push(self.remark(&format!("the route takes no new messages for {pause}"), Style::warning));
             }
-            // The same words in row after row say nothing.
-            if step.ruling.verdict.reason != said && !step.ruling.verdict.reason.is_empty() {
-                lines.push(self.remark(&step.ruling.verdict.reason, Style::dim));
+            let reason = &step.ruling.verdict.reason;
+            // The same words in row after row, but for a count in them, say nothing.
+            let words: String = reason.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+            if words != said && !reason.is_empty() {
+                lines.push(self.remark(reason, Style::dim));
             }
-            said = &step.ruling.verdict.reason;
+            said = words;
         }
         lines.push(String::new());
         lines.push(self.style.bold(&conclusion(play)));
@@ -136,3 +138,6 @@ fn cut(text: &str, limit: usize) -> String {
     }
     text.chars().take(limit.saturating_sub(1)).chain(['…']).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -153,10 +153,14 @@ impl Player<'_> {
             for effect in effects.drain(..) {
                 match effect {
                     Effect::Run { .. } => {
+                        self.is_back();
                         self.now = self.now.after(self.script.handler_time);
                         inputs.push(Input::Handled(Err(self.script.failure.error.clone()), circumstances));
                     }
                     Effect::Judge(failure) => {
+                        if self.script.judge_only {
+                            self.is_back();
+                        }
                         failed = Some((failure.attempt, self.elapsed()));
                         inputs.push(Input::Judged(judge(&failure)));
                     }
@@ -184,6 +188,14 @@ impl Player<'_> {
             }
         }
         self.ended(ending, copy, &machine)
+    }
+
+    /// The message is out of its tier. The last of several hops may be longer than what was left to wait.
+    fn is_back(&mut self) {
+        let elapsed = self.elapsed();
+        if let Some(Step { at_ms, outcome: Outcome::Delay { wait_ms, .. }, .. }) = self.steps.last_mut() {
+            *wait_ms = elapsed - *at_ms;
+        }
     }
 
     /// Whether there were as many attempts as are wanted.
@@ -226,3 +238,6 @@ impl Player<'_> {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -54,7 +54,7 @@ impl Scale {
         let last = match self {
             Self::Even { span_ms } | Self::Magnitudes { span_ms, .. } => span_ms,
         };
-        for moment in self.moments().filter(|moment| (*moment as f64) <= last) {
+        for moment in self.moments().take_while(|moment| (*moment as f64) <= last) {
             let (column, name) = (self.column(moment, width), short(Duration::from_millis(moment)));
             let end = ticks.last().map_or(0, |(column, name)| column + name.len());
             if column > end + 1 && column + name.len() <= width {
