@@ -118,7 +118,7 @@ fn failure(kind: &str, attempt: u32, number: u64) -> Failure {
     let mut message =
         Message::new(format!("{{\"id\": {number}}}")).with_id(number.to_string()).with_header("tenant", tenant);
     message.properties.content_type = Some("application/json".into());
-    if number % 4 == 0 {
+    if number.is_multiple_of(4) {
         message = Message::new("").with_header("priority", i64::try_from(number).unwrap_or(0));
     }
     let mut error = HandlerError::from_kind(kind, format!("made up, number {number}"));
@@ -128,11 +128,11 @@ fn failure(kind: &str, attempt: u32, number: u64) -> Failure {
         body_size: message.body_size() as u64,
         message: Arc::new(message),
         attempt,
-        interruptions: u32::from(number % 5 == 0),
+        interruptions: u32::from(number.is_multiple_of(5)),
         redelivered: number % 2 == 1,
         tier: None,
         age_ms: hours * 60 * 60 * 1000,
-        expires_in_ms: (number % 6 == 0).then_some(hours * 60 * 1000),
+        expires_in_ms: (number.is_multiple_of(6)).then_some(hours * 60 * 1000),
         error,
         health: Health { attempts: 100, failures: attempt, consecutive_failures: attempt, ..Health::default() },
         now: Timestamp(BEGAN + number * 1000),

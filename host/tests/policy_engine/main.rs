@@ -6,4 +6,5 @@ mod decision_threads;
 mod embedded;
 mod faults;
 mod loading;
+mod purity;
 mod support;

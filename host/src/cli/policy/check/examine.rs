@@ -43,10 +43,15 @@ impl Examination<'_> {
         let judged = self.judged;
         let described = engine.describe(&judged.policy.name, &judged.policy.bytes);
         let stopped_at = described.as_ref().err().map(Step::of);
-        self.from_outside(engine, stopped_at);
+        self.look_from_outside(engine, stopped_at);
+        let passed = |step: Step| stopped_at.is_none_or(|stopped_at| step < stopped_at);
+        if passed(Step::Compilation) {
+            self.pass(Step::Compilation, "within the limits");
+        }
+        if passed(Step::Description) {
+            self.pass(Step::Description, described.as_ref().map_or_else(|_| "it describes itself".to_owned(), about));
+        }
         let description = described?;
-        self.pass(Step::Compilation, "within the limits");
-        self.pass(Step::Description, about(&description));
         let cases = Inspection::cases(&judged.policy.bytes).map_or(0, |cases| cases.len());
         self.pass(
             Step::Cases,
@@ -79,7 +84,7 @@ impl Examination<'_> {
     }
 
     /// What is known without running it, up to where the host stopped.
-    fn from_outside(&mut self, engine: &Engine, stopped_at: Option<Step>) {
+    fn look_from_outside(&mut self, engine: &Engine, stopped_at: Option<Step>) {
         let passed = |step: Step| stopped_at.is_none_or(|stopped_at| step < stopped_at);
         let Ok(inspection) = Inspection::of(&self.judged.policy.bytes) else { return };
         if passed(Step::File) {
@@ -134,9 +139,12 @@ impl Examination<'_> {
 
     fn start(&mut self, revision: &Revision) {
         match revision.start() {
-            Start::Snapshot => self.pass(Step::Start, "each decision starts from a snapshot, configured"),
+            Start::Snapshot => self.pass(Step::Snapshot, "each decision starts from one that is configured"),
             Start::ConfigureEach => {
-                self.doubt(Step::Start, vec!["no snapshot can be taken: each decision configures it again".into()]);
+                self.doubt(
+                    Step::Snapshot,
+                    vec!["none can be taken: each decision configures the policy again, which is slower".into()],
+                );
             }
         }
     }

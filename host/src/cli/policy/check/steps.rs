@@ -17,7 +17,7 @@ pub(super) enum Step {
     Description,
     Cases,
     Settings,
-    Start,
+    Snapshot,
     Decisions,
     Purity,
 }
@@ -30,7 +30,7 @@ impl Step {
         Self::Description,
         Self::Cases,
         Self::Settings,
-        Self::Start,
+        Self::Snapshot,
         Self::Decisions,
         Self::Purity,
     ];
@@ -43,7 +43,7 @@ impl Step {
             Self::Description => "description",
             Self::Cases => "own cases",
             Self::Settings => "settings",
-            Self::Start => "start",
+            Self::Snapshot => "snapshot",
             Self::Decisions => "decisions",
             Self::Purity => "purity",
         }
@@ -64,7 +64,7 @@ impl Step {
             Rejection::Compile { .. } => Self::Compilation,
             Rejection::Cases { .. } | Rejection::CaseFailed { .. } | Rejection::SlowCases { .. } => Self::Cases,
             Rejection::Settings(_) => Self::Settings,
-            Rejection::Faulted { during: Asked::Describe, .. } => Self::Description,
+            Rejection::Faulted { during: Asked::Start | Asked::Describe, .. } => Self::Description,
             Rejection::Faulted { during: Asked::Configure, .. } => Self::Settings,
             Rejection::Faulted { during: Asked::Smoke(_), .. } => Self::Decisions,
         }

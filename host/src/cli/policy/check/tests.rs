@@ -2,10 +2,13 @@ use std::fmt::Write as _;
 use std::fs;
 
 use clap::Parser;
+use wasm_encoder::{CustomSection, Section as _};
 
 use super::super::judged::{Judged, JudgedArguments};
 use super::steps::{Mark, Report, Step};
 use super::*;
+use crate::policy::cases::CaseTable;
+use crate::policy::cases::section::{CASES_SECTION, encode};
 use crate::policy::embedded::{BY_ERROR_KIND, STANDARD};
 
 #[derive(Debug, Parser)]
@@ -24,7 +27,7 @@ fn check_file(policy: &[u8], files: &[(&str, &str)], arguments: &[&str]) -> (Rep
     }
     let is_file = |argument: &&str| files.iter().any(|(name, _)| name == argument);
     let arguments =
-        arguments.iter().map(|argument| if is_file(&argument) { path(argument) } else { (*argument).into() });
+        arguments.iter().map(|argument| if is_file(argument) { path(argument) } else { (*argument).into() });
     let command = Command::parse_from(["check".to_owned(), path("strict.wasm")].into_iter().chain(arguments));
     let judged: Judged = command.judged.read().unwrap();
     let report = examine(&judged, &Engine::new(judged.limits.clone()).unwrap());
@@ -67,6 +70,22 @@ fn a_module_that_is_no_policy_is_a_file_all_the_same() {
     let (report, text) = check_file(b"\0asm\x01\0\0\0", &[], &[]);
     assert_eq!((mark(&report, Step::File), mark(&report, Step::Interface)), (Mark::Passed, Mark::Failed), "{text}");
     assert_eq!(mark(&report, Step::Purity), Mark::NotReached);
+}
+
+#[test]
+fn a_policy_that_fails_a_case_that_it_carries_is_refused_and_the_case_named() {
+    let cases = CaseTable::from_toml("[[case]]\nname = 'never'\nexpect = { action = 'drop' }").unwrap();
+    let mut policy = STANDARD.to_vec();
+    CustomSection { name: CASES_SECTION.into(), data: encode(&[cases]).unwrap().into() }.append_to(&mut policy);
+    let (report, text) = check_file(&policy, &[], &[]);
+    assert_eq!(
+        (report.right, mark(&report, Step::Description), mark(&report, Step::Cases)),
+        (false, Mark::Passed, Mark::Failed)
+    );
+    assert_eq!(mark(&report, Step::Settings), Mark::NotReached);
+    let steps: Vec<_> = report.steps.iter().map(|line| line.step).collect();
+    assert_eq!(steps, Step::ALL);
+    assert!(text.contains("fails its own case \"never\": action is"), "{text}");
 }
 
 const WRONG_SETTINGS: &str = "give_up = '24h'\n\n[[rules]]\nkinds = []\n";
