@@ -27,9 +27,9 @@ pub enum Purity {
     },
     /// A verdict was another one.
     Impure(Box<Impurity>),
-    /// A clean instance gave no verdict on one of the failures, which may as well come from a handler.
+    /// The same, but that a clean instance gave no verdict on some of the failures, which may as well come from a handler.
     Faulty {
-        /// Which.
+        /// The first of them.
         failure: Box<Failure>,
         /// How it failed.
         fault: Fault,
@@ -74,12 +74,17 @@ impl fmt::Display for Order {
 /// Has one instance judge failures of many kinds in several orders, and clean ones beside it.
 #[must_use]
 pub fn examine(revision: &Revision) -> Purity {
-    let failures = failures();
-    let mut clean = Vec::with_capacity(failures.len());
-    for failure in &failures {
-        match revision.measure(failure).result {
-            Ok(verdict) => clean.push(verdict),
-            Err(fault) => return Purity::Faulty { failure: Box::new(failure.clone()), fault },
+    let (mut failures, mut clean, mut faulty) = (Vec::new(), Vec::new(), None);
+    for failure in self::failures() {
+        match revision.measure(&failure).result {
+            Ok(verdict) => {
+                failures.push(failure);
+                clean.push(verdict);
+            }
+            // The end of an instance: the orders are made of the others.
+            Err(fault) => {
+                faulty.get_or_insert(Purity::Faulty { failure: Box::new(failure), fault });
+            }
         }
     }
     let forwards = 0..failures.len();
@@ -97,7 +102,7 @@ pub fn examine(revision: &Revision) -> Purity {
             }
         }
     }
-    Purity::Pure { failures: failures.len() }
+    faulty.unwrap_or(Purity::Pure { failures: failures.len() })
 }
 
 /// Failures that differ in kind, attempt, headers, age, health and seed.

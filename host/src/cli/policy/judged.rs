@@ -1,5 +1,6 @@
 //! What most commands have in common: a policy file, and the route, settings and limits that it judges with.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
@@ -86,7 +87,16 @@ impl PolicyArgument {
             (Err(_), Some(embedded::STANDARD_NAME)) => embedded::STANDARD.to_vec(),
             (Err(_), Some("by-error-kind")) => embedded::BY_ERROR_KIND.to_vec(),
             (Err(error), _) => {
-                return Err(error).with_context(|| format!("cannot read the policy {}", self.file.display()));
+                let reason = match error.kind() {
+                    ErrorKind::NotFound => "there is no such file".to_owned(),
+                    ErrorKind::IsADirectory => "it is a folder".to_owned(),
+                    _ => error.to_string(),
+                };
+                return Err(ConfigError::Unusable(format!(
+                    "cannot read the policy {}: {reason}\n = help: name a .wasm file, or `standard` or `by-error-kind`",
+                    self.file.display()
+                ))
+                .into());
             }
         };
         Ok(PolicyBytes { name, bytes })

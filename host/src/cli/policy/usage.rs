@@ -39,10 +39,11 @@ impl fmt::Display for UsageTable<'_> {
                 bar(share, BAR),
             );
             let row = row.trim_end();
-            match (usage.hit || share > 1.0, share > NEAR) {
-                (true, _) => writeln!(f, "{}", self.style.bad(&format!("{row}  {}", hit(usage.what))))?,
-                (false, true) => writeln!(f, "{}  near", self.style.warning(row))?,
-                (false, false) => writeln!(f, "{row}")?,
+            match share {
+                _ if usage.hit => writeln!(f, "{}", self.style.bad(&format!("{row}  {}", hit(usage.what))))?,
+                _ if share > 1.0 => writeln!(f, "{}", self.style.bad(&format!("{row}  over")))?,
+                _ if share > NEAR => writeln!(f, "{}  near", self.style.warning(row))?,
+                _ => writeln!(f, "{row}")?,
             }
         }
         Ok(())

@@ -41,6 +41,16 @@ fn decisions_without_a_verdict_are_told_first() {
 }
 
 #[test]
+fn a_time_over_the_deadline_is_marked_and_explained_where_none_missed_it() {
+    let late = Measurement { latency: Latency::new(vec![8_000, 64_000_000]).unwrap(), ..measurement() };
+    let text = View { measurement: &late, style: Style::PLAIN }.to_string();
+    assert!(
+        text.contains("640 %  ████████████████████  over\n") && text.contains("None missed the deadline"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_real_policy_is_measured() {
     let judged = Judged::example("standard", STANDARD);
     let measured = measure(&judged, ordinary_failure().unwrap(), Times::new(Duration::from_millis(50))).unwrap();

@@ -64,7 +64,12 @@ impl View<'_> {
         });
         let mut rows: Vec<_> = latencies.iter().map(|(title, usage)| (title.as_str(), usage)).collect();
         rows.extend([("memory", &measurement.memory), ("file", &measurement.file)]);
-        write!(f, "{}", UsageTable { rows: &rows, style: self.style })
+        write!(f, "{}", UsageTable { rows: &rows, style: self.style })?;
+        if measurement.faults == 0 && measurement.latency.quantile(1.0) > measurement.deadline {
+            let why = "None missed the deadline: a policy is not charged for the time in which the system runs others.";
+            writeln!(f, "\n  {}", self.style.dim(why))?;
+        }
+        Ok(())
     }
 
     fn histogram(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

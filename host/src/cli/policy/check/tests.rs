@@ -96,7 +96,9 @@ fn settings_are_judged_by_the_policy_and_by_its_schema_where_they_are_written() 
     assert_eq!((report.right, mark(&report, Step::Settings)), (false, Mark::Failed));
     assert_eq!(mark(&report, Step::Decisions), Mark::NotReached);
     let problems = text.split_once("\n\nerror").map_or(text.as_str(), |(_, problems)| problems);
-    insta::assert_snapshot!(format!("error{problems}"));
+    // Which settings there are is the policy's matter, and changes with it.
+    let lines = problems.lines().map(|line| line.split(", expected one of").next().unwrap_or_default());
+    insta::assert_snapshot!(format!("error{}", lines.collect::<Vec<_>>().join("\n")));
 }
 
 #[test]

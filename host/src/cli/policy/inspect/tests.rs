@@ -43,6 +43,7 @@ fn inspected() -> Inspected {
             sections: vec![
                 section("code", 40_000),
                 section("data", 9_000),
+                section("component-type:wit-bindgen:0.61.1", 600),
                 section("types", 200),
                 section("globals", 7),
             ],

@@ -10,6 +10,8 @@ use crate::policy::inspection::Form;
 
 /// The cells of a bar.
 const BAR: usize = 24;
+/// The characters of a section's name, with a gap behind it.
+const NAME: usize = 28;
 /// Smaller sections than this part of the file are told together.
 const SMALL: f64 = 0.005;
 
@@ -87,9 +89,18 @@ impl View<'_> {
         let rows = large.iter().map(|section| (section.name.as_str(), section.size));
         for (name, size) in rows.chain((rest > 0).then_some((others.as_str(), rest))) {
             let percent = share(size) * 100.0;
-            writeln!(f, "  {name:<22}{:>10}  {percent:>3.0} %  {}", bytes(size as u64), bar(share(size), BAR))?;
+            let name = short(name);
+            writeln!(f, "  {name:<NAME$}{:>10}  {percent:>3.0} %  {}", bytes(size as u64), bar(share(size), BAR))?;
         }
         Ok(())
+    }
+}
+
+/// A name that fits its column; compilers give custom sections long ones.
+fn short(name: &str) -> String {
+    match name.char_indices().nth(NAME - 2) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
     }
 }
 
