@@ -26,6 +26,7 @@ mod settings_file;
 mod source;
 mod suggestion;
 mod tiers;
+mod trust;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -44,6 +45,8 @@ pub use route::{RequeueConfig, RouteConfig};
 pub use secret::{Secret, SecretUrl};
 pub(crate) use settings_file::SettingsFile;
 use source::Source;
+
+use crate::policy::trust::Trust;
 
 /// A configuration that was read and found right.
 #[derive(Debug, Clone)]
@@ -70,6 +73,7 @@ struct Places {
     /// Its name.
     route: Range<usize>,
     policy: Option<Range<usize>>,
+    policy_digest: Option<Range<usize>>,
     tiers: Option<Range<usize>>,
     max_retry_delay: Option<Range<usize>>,
 }
@@ -95,11 +99,18 @@ impl Config {
         document::read(&source).map_err(ConfigError::Invalid)
     }
 
-    /// Whether a host that runs with `other` can take this one: only policy names and settings differ.
+    /// Whether a host that runs with `other` can take this one: only policy names, digests, settings and what is demanded of
+    /// policy files differ.
     pub(crate) fn differs_only_in_policies(&self, other: &Self) -> bool {
-        let fixed = |route: &RouteConfig| RouteConfig { policy: None, settings: Value::Null, ..route.clone() };
+        let fixed = |route: &RouteConfig| RouteConfig {
+            policy: None,
+            policy_digest: None,
+            settings: Value::Null,
+            ..route.clone()
+        };
+        let watched = |policies: &PoliciesConfig| PoliciesConfig { trust: Trust::default(), ..policies.clone() };
         self.host == other.host
-            && self.policies == other.policies
+            && watched(&self.policies) == watched(&other.policies)
             && self.brokers == other.brokers
             && self.routes.iter().map(fixed).eq(other.routes.iter().map(fixed))
     }

@@ -5,6 +5,7 @@
 //! time-outs, refused publishes and lost connections can be tried in a test.
 
 mod arrival;
+mod attributes;
 mod copy;
 mod fallback;
 mod header_names;

@@ -51,7 +51,7 @@ pub struct Failure {
     /// Random bits for jitter, drawn by the host so that the failure can be judged again.
     #[serde(default)]
     pub seed: u64,
-    /// Facts that the interface has no field for yet.
+    /// Facts that the interface has no field for, by the names in [`attribute`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<(String, String)>,
 }
@@ -70,4 +70,20 @@ pub struct Health {
     pub failures_of_this_kind: u32,
     /// Failures since the last success, whenever that was.
     pub consecutive_failures: u32,
+}
+
+/// The names of a failure's attributes, which the interface's documentation explains.
+pub mod attribute {
+    /// When the message first failed on this route, in milliseconds since the Unix epoch.
+    pub const FIRST_FAILED_AT: &str = "first-failed-at";
+    /// How often it was put back from a dead-letter topic.
+    pub const REDRIVES: &str = "redrives";
+    /// The exchange that it was first published to.
+    pub const EXCHANGE: &str = "exchange";
+    /// The routing key that it was first published with.
+    pub const ROUTING_KEY: &str = "routing-key";
+    /// The sender's name for the kind of message.
+    pub const MESSAGE_TYPE: &str = "message-type";
+    /// All of them.
+    pub const ALL: [&str; 5] = [FIRST_FAILED_AT, REDRIVES, EXCHANGE, ROUTING_KEY, MESSAGE_TYPE];
 }

@@ -46,6 +46,7 @@ use crate::observer::Observer;
 use crate::policy::engine::{Engine, EngineLimits};
 use crate::policy::registry::{Policies, PolicyHandle, PolicySettings, RoutePolicy};
 use crate::policy::route_record::RouteRecord;
+use crate::policy::trust::{FileDigest, Trust};
 use crate::route::{Judge, Phase, Route, RouteSpec, RouteWork, Shutdown};
 use crate::verdict::Decision;
 
@@ -88,6 +89,9 @@ pub struct HostedRoute {
     pub route: RouteSpec,
     /// The file in the policies folder, without `.wasm`; `None` for the embedded standard policy.
     pub policy: Option<String>,
+    /// The one file that the route takes, so that it cannot be swapped without another configuration; `None` for whatever
+    /// file has the policy's name.
+    pub policy_digest: Option<FileDigest>,
     /// Handed to the policy as they are.
     pub settings: serde_json::Value,
 }
@@ -96,7 +100,8 @@ impl HostedRoute {
     /// A route that the embedded standard policy judges.
     #[must_use]
     pub fn new(route: RouteSpec) -> Self {
-        Self { route, policy: None, settings: serde_json::Value::Object(serde_json::Map::new()) }
+        let settings = serde_json::Value::Object(serde_json::Map::new());
+        Self { route, policy: None, policy_digest: None, settings }
     }
 
     /// The route as its policy sees it.
@@ -116,7 +121,12 @@ impl HostedRoute {
             },
             max_body: limits.max_body,
         };
-        RoutePolicy { record, policy: self.policy.clone(), settings: self.settings.clone() }
+        RoutePolicy {
+            record,
+            policy: self.policy.clone(),
+            policy_digest: self.policy_digest.clone(),
+            settings: self.settings.clone(),
+        }
     }
 }
 
@@ -210,15 +220,16 @@ impl Host {
         }
     }
 
-    /// Takes policy names and settings of the routes that run; nothing else of them changes, so a policy is shown the
-    /// tiers and labels that its route really has. Rejected policies keep the last good one live.
-    pub async fn reconfigure(&self, routes: &[HostedRoute]) {
+    /// Takes other demands on policy files, and policy names, digests and settings of the routes that run; nothing else of
+    /// them changes, so a policy is shown the tiers and labels that its route really has. Rejected policies keep the last
+    /// good one live.
+    pub async fn reconfigure(&self, trust: Trust, routes: &[HostedRoute]) {
         let running = |hosted: &HostedRoute| {
             let spec = self.routes.iter().map(|route| route.spec()).find(|spec| spec.name == hosted.route.name);
             let route = spec.unwrap_or(&hosted.route).clone();
             HostedRoute { route, ..hosted.clone() }.route_policy(&self.limits)
         };
-        self.policies.reconfigure(routes.iter().map(running).collect()).await;
+        self.policies.reconfigure(trust, routes.iter().map(running).collect()).await;
     }
 
     /// Stops taking messages, lets handlers finish for as long as the shutdown may take, hands everything else back

@@ -10,6 +10,7 @@
 //! * [`rejection`]: why a candidate did not become a revision.
 //! * [`settings_schema`]: settings against the schema that a policy gives of them.
 //! * [`purity`]: does a policy keep something between decisions?
+//! * [`trust`]: which files may be loaded at all: those on a list, and those that are signed.
 //! * [`registry`]: which revision judges on each route, and how it is swapped while messages flow.
 //! * [`status`]: the same, to show.
 //! * [`usage`]: what a decision used of what the host allows.
@@ -35,5 +36,6 @@ pub mod settings_schema;
 pub mod status;
 mod text;
 pub(crate) mod trial;
+pub mod trust;
 pub mod usage;
 mod watcher;

@@ -22,7 +22,7 @@ pub struct Failure {
     pub id: Option<String>,
     /// The key that orders or partitions messages, where the broker has one.
     pub key: Option<Vec<u8>>,
-    /// The message's headers that the policy asked for, in order, duplicates included.
+    /// The message's headers that the policy asked for, in order, duplicates included. Long values are cut.
     pub headers: Vec<(String, HeaderValue)>,
     /// As much of the body as the policy asked for; `None` where it asked for nothing or there is no body.
     pub body: Option<Vec<u8>>,
@@ -30,16 +30,19 @@ pub struct Failure {
     pub body_size: u64,
     /// MIME type of the body.
     pub content_type: Option<String>,
-    /// The attempt that failed, from 1.
+    /// The attempt that failed, from 1. On a route without a handler, how often the message has arrived.
     pub attempt: u32,
-    /// Attempts that ended without a result, as far as they are known.
+    /// Attempts that ended without a result, as far as they are known: the host was stopped or killed, or the broker
+    /// took the message back. A message that brings its handler down has many.
     pub interruptions: u32,
-    /// The broker says that it handed this message over before.
+    /// The broker says that it handed this message over before. No proof of an attempt: a message that was only
+    /// prefetched is redelivered too.
     pub redelivered: bool,
     /// The tier that the message last came back from.
     pub tier: Option<String>,
     /// Time since the message was made, by its own timestamp; since its first failure where it has none, or one that
-    /// is later than that. Zero where neither is known.
+    /// is later than that. Zero where neither is known. A redrive does not make a message younger: see
+    /// [`attribute::FIRST_FAILED_AT`](crate::attribute::FIRST_FAILED_AT).
     pub age: Duration,
     /// Time left until the message expires; zero once that has passed, `None` where it never does.
     pub expires_in: Option<Duration>,
@@ -51,7 +54,8 @@ pub struct Failure {
     pub now: SystemTime,
     /// Random bits for jitter. A policy has no other source of randomness.
     pub seed: u64,
-    /// Facts that have no field of their own yet.
+    /// Facts that have no field of their own, as `(name, value)`: those that the policy asked for. See
+    /// [`attribute`](crate::attribute).
     pub attributes: Vec<(String, String)>,
 }
 
@@ -62,7 +66,7 @@ pub struct Health {
     pub attempts: u32,
     /// Attempts that failed.
     pub failures: u32,
-    /// Retries and delays that were ordered.
+    /// Retries and delays that were ordered, on all messages of the route.
     pub retries: u32,
     /// Failures of this failure's error kind.
     pub failures_of_this_kind: u32,
@@ -112,7 +116,7 @@ impl Failure {
         self.error.kind == "expired" || self.expires_in.is_some_and(|left| left <= wait)
     }
 
-    /// The attribute of this name.
+    /// The attribute of this name, where the policy asked for it and the message has it.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(attribute, _)| attribute == name).map(|(_, value)| value.as_str())
@@ -173,6 +177,20 @@ impl Failure {
         self
     }
 
+    /// The same failure with this detail.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.error.detail = Some(detail.into());
+        self
+    }
+
+    /// The same failure after so many attempts that ended without a result.
+    #[must_use]
+    pub fn interruptions(mut self, interruptions: u32) -> Self {
+        self.interruptions = interruptions;
+        self
+    }
+
     /// The same failure of a message that came back from this tier.
     #[must_use]
     pub fn tier(mut self, tier: impl Into<String>) -> Self {
@@ -187,7 +205,7 @@ impl Failure {
         self
     }
 
-    /// The same failure of a message that expires so soon.
+    /// The same failure of a message that expires in so long; zero where it has expired.
     #[must_use]
     pub fn expires_in(mut self, left: Duration) -> Self {
         self.expires_in = Some(left);
@@ -205,6 +223,20 @@ impl Failure {
     #[must_use]
     pub fn health(mut self, health: Health) -> Self {
         self.health = health;
+        self
+    }
+
+    /// The same failure at this time.
+    #[must_use]
+    pub fn now(mut self, now: SystemTime) -> Self {
+        self.now = now;
+        self
+    }
+
+    /// The same failure with one more attribute; [`attribute`](crate::attribute) has the names.
+    #[must_use]
+    pub fn with_attribute(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.attributes.push((name.into(), value.into()));
         self
     }
 

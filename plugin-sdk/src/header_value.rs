@@ -19,7 +19,8 @@ pub enum HeaderValue {
     Bytes(Vec<u8>),
     /// Time since the Unix epoch.
     Timestamp(Duration),
-    /// An array, a table or a decimal number, as JSON.
+    /// An array, a table or a decimal number, as anybody would write it in JSON: `[1, "two"]`. In it, bytes that are not
+    /// text are in base64, and times are in milliseconds.
     Json(String),
 }
 

@@ -35,15 +35,21 @@
 //! Built for `wasm32-unknown-unknown` as a `cdylib`, the crate is a policy that a host loads. Built
 //! for any other target it is an ordinary crate, and its tests run without WebAssembly.
 //!
+//! The [guide](https://github.com/reprieve-rs/reprieve/tree/main/plugin-sdk#readme) goes from nothing to a policy that is
+//! swapped while messages flow, and says what a policy may do and what does not work in WebAssembly. The [`cookbook`] has
+//! twelve policies to start from.
+//!
 //! # Layout
 //! - [`Policy`] and [`policy!`]: what to implement, and the line that exports it
-//! - [`Failure`], [`HandlerError`], [`Health`], [`HeaderValue`]: what a policy is told
+//! - [`Failure`], [`HandlerError`], [`Health`], [`HeaderValue`], [`attribute`]: what a policy is told
+//! - [`Needs`]: how much of it
 //! - [`Route`], [`Tier`], [`Limits`]: where it judges
 //! - [`Verdict`], [`Action`]: what it answers
 //! - [`RetryPolicy`], [`KindPattern`], [`duration`]: building blocks for settings
 //! - [`standard`]: the policy that the host has built in, to build on
 //! - [`log`]: lines for the host's log
 
+pub mod attribute;
 pub mod duration;
 mod failure;
 mod handler_error;
@@ -75,3 +81,7 @@ pub use verdict::{Action, Verdict};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../docs/cookbook.md")]
+pub mod cookbook {}

@@ -52,6 +52,30 @@ pub enum Jitter {
     Full,
 }
 
+impl Jitter {
+    /// The wait, lengthened by as much as `seed`, which is the failure's, says: the same seed gives the same wait.
+    /// Saturates.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use reprieve_sdk::Jitter;
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// assert_eq!(Jitter::None.lengthen(minute, 7), minute);
+    /// assert!((minute..=minute * 2).contains(&Jitter::Full.lengthen(minute, 7)));
+    /// ```
+    #[must_use]
+    pub fn lengthen(self, wait: Duration, seed: u64) -> Duration {
+        let share = match self {
+            Self::None => return wait,
+            Self::Equal => 0.5,
+            Self::Full => 1.0,
+        };
+        let extra = Duration::try_from_secs_f64(wait.as_secs_f64() * share * fraction(seed)).unwrap_or(wait);
+        wait.saturating_add(extra)
+    }
+}
+
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
@@ -72,14 +96,7 @@ impl RetryPolicy {
     /// [`check`](Self::check) refuses counts as 1.
     #[must_use]
     pub fn delay(&self, attempt: u32, seed: u64) -> Duration {
-        let base = self.base_delay(attempt);
-        let share = match self.jitter {
-            Jitter::None => return base,
-            Jitter::Equal => 0.5,
-            Jitter::Full => 1.0,
-        };
-        let extra = Duration::try_from_secs_f64(base.as_secs_f64() * share * fraction(seed)).unwrap_or(base);
-        base.saturating_add(extra)
+        self.jitter.lengthen(self.base_delay(attempt), seed)
     }
 
     fn base_delay(&self, attempt: u32) -> Duration {

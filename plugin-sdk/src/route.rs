@@ -31,12 +31,14 @@ pub struct Route {
     pub retry: RetryPolicy,
     /// What the host grants.
     pub limits: Limits,
+    /// Facts that have no field of their own, as `(name, value)`. No host gives any yet.
+    pub attributes: Vec<(String, String)>,
 }
 
 /// A durable delay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tier {
-    /// Its name, such as `5m`.
+    /// Its name, as the configuration writes it, such as `5m`.
     pub name: String,
     /// How long a message stays in it.
     pub delay: Duration,
@@ -45,9 +47,9 @@ pub struct Tier {
 /// What the host grants on a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest retry in process; a longer one goes through a tier.
+    /// The longest retry in process; a longer one goes through a tier. Zero on a route without a handler.
     pub max_retry_delay: Duration,
-    /// The bytes of a message body that a policy may be given.
+    /// The bytes of a message body that a policy may be given, at most.
     pub max_body: u32,
 }
 
@@ -63,6 +65,7 @@ impl Route {
             dead_letters: Vec::new(),
             retry: RetryPolicy::default(),
             limits: Limits { max_retry_delay: Duration::from_secs(60), max_body: 64 * 1024 },
+            attributes: Vec::new(),
         }
     }
 

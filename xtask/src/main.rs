@@ -2,11 +2,14 @@
 
 mod apt;
 mod bench;
+mod cookbook;
 mod deny;
+mod frozen;
 mod mutants;
 mod policies;
 mod python;
 mod rabbitmq;
+mod source_digest;
 mod swaps;
 mod test;
 mod test_policies;
@@ -34,6 +37,8 @@ enum Chore {
     Wasm,
     /// Build the policies that the host embeds, or all of `plugins/`; or check that the committed ones are up to date
     Policies(policies::Args),
+    /// Build the policy that stands for each released version of the interface, where there is none yet
+    Frozen(frozen::Args),
     /// Build the policies that tests use, into target/test-policies
     TestPolicies,
     /// Measure speed and memory of a release build, each figure beside its goal
@@ -59,6 +64,7 @@ fn main() -> ExitCode {
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),
+        Chore::Frozen(args) => frozen::run(&args),
         Chore::TestPolicies => test_policies::run(),
     };
     match result {

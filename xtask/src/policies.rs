@@ -1,13 +1,11 @@
 //! `cargo xtask policies`: the policies of `plugins/` as built files. Those that the host embeds are committed.
 
-mod source_digest;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{wasm, workspace};
+use crate::{source_digest, wasm, workspace};
 
 /// The crates of `plugins/` that are committed as built files.
 const EMBEDDED: [&str; 2] = ["standard", "by-error-kind"];
@@ -42,7 +40,7 @@ pub(crate) fn build_all(folder: &Path) -> Result<()> {
 }
 
 fn build(names: &[&str], folder: &Path) -> Result<()> {
-    let digest = source_digest::of_tree(&EMBEDDED)?;
+    let digest = source_digest::of(&sources()?)?;
     let packages: Vec<_> = names.iter().map(|name| format!("policy-{name}")).collect();
     let modules = wasm::build(&wasm::toolchain()?, &packages)?;
     for (name, mut module) in names.iter().zip(modules) {
@@ -59,7 +57,7 @@ fn build(names: &[&str], folder: &Path) -> Result<()> {
 
 /// That the committed ones were built from the sources as they are.
 pub(crate) fn check() -> Result<()> {
-    let digest = source_digest::of_tree(&EMBEDDED)?;
+    let digest = source_digest::of(&sources()?)?;
     for name in EMBEDDED {
         let path = workspace::root().join(FOLDER).join(name).with_extension("wasm");
         let module = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -74,4 +72,19 @@ pub(crate) fn check() -> Result<()> {
     }
     println!("the committed policies were built from these sources");
     Ok(())
+}
+
+/// What shapes the embedded ones: `Cargo.toml` and `src/` of the SDK and of each of them, files named `tests.rs` left
+/// out, and the policy interface.
+fn sources() -> Result<Vec<PathBuf>> {
+    let sdk = workspace::root().join("plugin-sdk");
+    let plugins = EMBEDDED.map(|name| workspace::root().join("plugins").join(name));
+    let mut files = workspace::files_below(&sdk.join("wit"))?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "wit"));
+    for package in plugins.into_iter().chain([sdk]) {
+        files.push(package.join("Cargo.toml"));
+        files.extend(workspace::files_below(&package.join("src"))?);
+    }
+    files.retain(|file| file.file_name().is_none_or(|name| name != "tests.rs"));
+    Ok(files)
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{policies, python, rabbitmq, test_policies, wasm, workspace};
+use crate::{frozen, policies, python, rabbitmq, test_policies, wasm, workspace};
 use steps::Steps;
 
 /// All of `plugins/`: what the committed policies are compared with, and what runs the cases of its own folder.
@@ -29,6 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// A set-up that fails ends it all. Tests that fail do not keep the others from running.
 fn every_step(steps: &mut Steps, filters: &[String]) -> Result<()> {
     steps.take("committed policies", policies::check)?;
+    steps.take("frozen policies", frozen::check)?;
     steps.take("wasm32 toolchain", || wasm::toolchain().map(drop))?;
     steps.take("test policies", test_policies::run)?;
     steps.take("fresh policies", || policies::build_all(&workspace::root().join(FRESH_POLICIES)))?;

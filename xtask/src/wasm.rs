@@ -13,7 +13,7 @@ use std::{env, fmt, fs};
 
 use anyhow::Result;
 
-pub(crate) use build::build;
+pub(crate) use build::{build, build_alone, cargo_build};
 
 use crate::workspace;
 

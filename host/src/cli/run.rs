@@ -136,7 +136,7 @@ async fn end(
     admin.await.context("the admin listener ended badly")?.context("the admin listener failed")
 }
 
-/// Takes the policies and settings of the configuration as it is now. What is wrong changes nothing.
+/// Takes the policies, what is demanded of them, and the settings of the configuration as it is now. What is wrong changes nothing.
 async fn reload(host: &Host, path: &Path, running: &Config) {
     info!(config = %path.display(), "reading policies and settings again");
     let read = Config::load(path).map_err(anyhow::Error::from).and_then(|mut config| {
@@ -150,7 +150,7 @@ async fn reload(host: &Host, path: &Path, running: &Config) {
                     "only policies and settings are taken from a running host's configuration; restart it for the rest"
                 );
             }
-            host.reconfigure(&spec.routes).await;
+            host.reconfigure(spec.policies.trust, &spec.routes).await;
         }
         Err(error) => warn!("the configuration stays as it was:\n{error:#}"),
     }

@@ -1,6 +1,7 @@
 //! Whether routes, brokers and policies fit together.
 
 mod loops;
+mod pins;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -38,6 +39,7 @@ impl Checks<'_, '_> {
             self.dead_letters_are_fit(route);
             self.judge_is_fit(route);
         }
+        pins::check(self);
         loops::check(self);
     }
 

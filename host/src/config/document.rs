@@ -93,6 +93,7 @@ fn places(route: &WrittenRoute<'_>) -> Places {
     Places {
         route: route.name.as_ref().map_or_else(|| route.span.clone(), Spanned::span),
         policy: route.policy.as_ref().map(Spanned::span),
+        policy_digest: route.policy_digest.as_ref().map(Spanned::span),
         tiers: route.tiers_place.clone(),
         max_retry_delay: route.max_retry_delay.as_ref().map(Spanned::span),
     }

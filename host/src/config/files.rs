@@ -6,6 +6,7 @@ use std::path::Path;
 use super::problem::{Problem, Severity};
 use super::suggestion::list;
 use super::{Config, settings};
+use crate::policy::trust::Distrust;
 
 impl Config {
     /// The routes whose policy is not in the policies folder, each as an error with what is there. Reads the folder.
@@ -36,6 +37,16 @@ impl Config {
         let places = &self.places[route];
         let span = places.policy.as_ref().unwrap_or(&places.route);
         Problem::new(Severity::Error, &self.source, span, message, cure)
+    }
+
+    /// The file of the route with this index is not trusted. Points at `policy_digest` where that forbids it.
+    pub(crate) fn problem_of_distrust(&self, route: usize, distrust: &Distrust, message: &str) -> Problem {
+        match (distrust, &self.places[route].policy_digest) {
+            (Distrust::Pinned { .. }, Some(span)) => {
+                Problem::new(Severity::Error, &self.source, span, message, distrust.cure())
+            }
+            _ => self.problem_of_policy(route, message, distrust.cure()),
+        }
     }
 
     /// One of the settings of the route with this index is not right. `pointer` is a JSON pointer into them.

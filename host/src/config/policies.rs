@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::section::Section;
+use super::trust::read_trust;
+use crate::policy::trust::Trust;
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -25,6 +27,8 @@ pub struct PoliciesConfig {
     pub rescan: Duration,
     /// The threads that decide. `None` leaves the number to the engine.
     pub threads: Option<NonZeroUsize>,
+    /// What is demanded of policy files.
+    pub trust: Trust,
 }
 
 impl PoliciesConfig {
@@ -36,6 +40,7 @@ impl PoliciesConfig {
             file_size: 16 * MIB,
             rescan: Duration::from_secs(30),
             threads: None,
+            trust: Trust::default(),
         };
         let Some(section) = section else { return policies };
         policies.folder = section.text("folder").map(|text| folder.join(text.get_ref()));
@@ -53,6 +58,7 @@ impl PoliciesConfig {
         }
         policies.threads =
             section.integer("threads", 1..=1024).and_then(|threads| NonZeroUsize::new(usize::try_from(threads).ok()?));
+        policies.trust = read_trust(&section);
         section.finish();
         policies
     }

@@ -9,6 +9,7 @@ use reprieve_sdk::RetryPolicy;
 pub(super) use written::WrittenRoute;
 
 use super::HandlerConfig;
+use crate::policy::trust::FileDigest;
 use crate::topic::{Tier, Topic};
 
 /// One configured flow.
@@ -26,6 +27,8 @@ pub struct RouteConfig {
     pub concurrency: u16,
     /// The policy's name, the file's without `.wasm`; `None` is the embedded standard policy.
     pub policy: Option<String>,
+    /// The one file that the route takes: it is pinned, and cannot be swapped without another configuration.
+    pub policy_digest: Option<FileDigest>,
     /// Where dead letters go, by label. `default` is for those without a label.
     pub dead_letters: BTreeMap<String, Topic>,
     /// The durable delays that this route may use, shortest first.

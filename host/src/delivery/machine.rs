@@ -11,6 +11,7 @@ use publishing::{Copied, Destination, Publishing};
 use settling::Settling;
 
 use super::arrival::Past;
+use super::attributes::attributes;
 use super::resolve::{Outcome, Resolved, Situation, resolve};
 use super::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Pause, Rules, Work, fallback};
 use crate::broker::Target;
@@ -297,7 +298,7 @@ impl Machine {
             health: circumstances.health,
             now,
             seed: circumstances.seed,
-            attributes: Vec::new(),
+            attributes: attributes(&self.arrival, &self.past, &self.rules),
         }
     }
 

@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Failure, WrittenError};
+use super::{Failure, WrittenError, attribute};
 use crate::delivery::{HeaderNames, is_broker_owned};
 use crate::handler_error::HandlerError;
-use crate::message::{Headers, Message};
+use crate::message::{HeaderValue, Headers, Message};
 use crate::timestamp::{Timestamp, millis};
 use printed::Printed;
 
@@ -69,7 +69,15 @@ impl DeadLetter {
         let first = time(&names.first_failed_at)?;
         let expires_at = time(&names.expires_at)?;
         let now = time(&names.failed_at)?.or(first).unwrap_or(Timestamp(super::written::NOON));
+        let redrives = headers.get(&names.redrives).and_then(HeaderValue::as_i64).filter(|times| *times > 0);
         let message = as_sent(printed.message, names);
+        let attributes = [
+            (attribute::FIRST_FAILED_AT, first.map(|at| at.0.to_string())),
+            (attribute::REDRIVES, redrives.map(|times| times.to_string())),
+            (attribute::EXCHANGE, text(&names.origin_exchange)),
+            (attribute::ROUTING_KEY, text(&names.origin_routing_key)),
+            (attribute::MESSAGE_TYPE, message.properties.message_type.clone()),
+        ];
         let born = message.timestamp.or(time(&names.origin_timestamp)?).or(first);
         let failure = Failure {
             body_size: printed.body_size.max(message.body_size() as u64),
@@ -87,7 +95,7 @@ impl DeadLetter {
             health: Default::default(),
             now,
             seed: 0,
-            attributes: Vec::new(),
+            attributes: attributes.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect(),
         };
         Ok(Self { failure, route: text(&names.route), policy: text(&names.policy), reason: text(&names.reason) })
     }

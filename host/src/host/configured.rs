@@ -52,6 +52,7 @@ impl HostSpec {
                 folder: config.policies.folder.clone(),
                 state: Some(config.host.state.clone()),
                 rescan: config.policies.rescan,
+                trust: config.policies.trust.clone(),
                 ..PolicySettings::default()
             },
             limits: limits(&config.policies),
@@ -101,7 +102,12 @@ fn hosted(config: &RouteConfig, brokers: &BTreeMap<String, Arc<dyn Broker>>) -> 
     route.requeue = Doubling { initial: config.requeue.cooldown, max: config.requeue.max_cooldown };
     route.allow_drop_on_fault = config.allow_drop_on_fault;
     route.max_retry_delay = config.max_retry_delay.unwrap_or(route.max_retry_delay);
-    Ok(HostedRoute { route, policy: config.policy.clone(), settings: config.settings.clone() })
+    Ok(HostedRoute {
+        route,
+        policy: config.policy.clone(),
+        policy_digest: config.policy_digest.clone(),
+        settings: config.settings.clone(),
+    })
 }
 
 fn work(handler: &HandlerConfig) -> anyhow::Result<RouteWork> {

@@ -15,6 +15,11 @@ pub(super) fn standard() -> PolicyFile {
     PolicyFile::new(STANDARD)
 }
 
+/// Whether these are the bytes of a policy that a route may be judged by without any file.
+pub(super) fn is_embedded(bytes: &[u8]) -> bool {
+    bytes == STANDARD
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

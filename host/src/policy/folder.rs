@@ -4,13 +4,17 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use bytesize::ByteSize;
 use sha2::{Digest, Sha256};
 
 use super::rejection::TOO_LARGE_CURE;
+use super::trust::Trust;
+
+/// The largest signature that is read, in bytes: several times what minisign makes with its longest comments.
+const LARGEST_SIGNATURE: u64 = 64 * 1024;
 
 /// The names in a policies folder, without `.wasm`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,13 +31,15 @@ pub(super) struct PolicyFile {
     pub(super) bytes: Bytes,
     /// SHA-256 of the bytes, hexadecimal. Times and sizes say too little: a file system may keep both over a change.
     pub(super) digest: String,
+    /// What lies beside it as `NAME.wasm.minisig`, as it was read; `None` where there is none, or none was asked for.
+    pub(super) signature: Option<Bytes>,
 }
 
 impl PolicyFile {
     pub(super) fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { bytes, digest }
+        Self { bytes, digest, signature: None }
     }
 }
 
@@ -89,8 +95,44 @@ pub(super) fn is_policy_name(name: &str) -> bool {
     plain && matches!(classify(format!("{name}.wasm").as_ref()), Entry::Policy(_))
 }
 
-/// Reads the file at `path`, of at most `limit` bytes.
+/// Reads the policy at `path`, of at most `limit` bytes, without its signature.
 pub(super) fn read(path: &Path, limit: u64) -> Result<PolicyFile, ReadError> {
+    read_bytes(path, limit, &|| too_large(path, limit)).map(PolicyFile::new)
+}
+
+/// The same with what `trust` needs to know of it.
+pub(super) fn read_for(trust: &Trust, path: &Path, limit: u64) -> Result<PolicyFile, ReadError> {
+    if trust.demands_signature() { read_signed(path, limit) } else { read(path, limit) }
+}
+
+/// The same with its signature, where there is one.
+pub(super) fn read_signed(path: &Path, limit: u64) -> Result<PolicyFile, ReadError> {
+    let mut file = read(path, limit)?;
+    file.signature = read_signature(path)?;
+    Ok(file)
+}
+
+/// Where the signature of the policy at `path` lies.
+pub(super) fn signature_path(path: &Path) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(".minisig");
+    path.into()
+}
+
+fn read_signature(policy: &Path) -> Result<Option<Bytes>, ReadError> {
+    let path = signature_path(policy);
+    let too_large = || ReadError::Unusable {
+        what: format!("{} is too large for a signature", path.display()),
+        cure: "put the file there that `minisign -S` made",
+    };
+    match read_bytes(&path, LARGEST_SIGNATURE, &too_large) {
+        Ok(bytes) => Ok(Some(bytes.into())),
+        Err(ReadError::Missing(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_bytes(path: &Path, limit: u64, too_large: &dyn Fn() -> ReadError) -> Result<Vec<u8>, ReadError> {
     let cannot = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => ReadError::Missing(format!("{} does not exist", path.display())),
         _ => {
@@ -98,24 +140,20 @@ pub(super) fn read(path: &Path, limit: u64) -> Result<PolicyFile, ReadError> {
             ReadError::Unusable { what, cure: "check its permissions" }
         }
     };
+    let check = |metadata: &fs::Metadata| {
+        if !metadata.is_file() {
+            let what = format!("{} is not a regular file", path.display());
+            return Err(ReadError::Unusable { what, cure: "put a file there, or a link to one" });
+        }
+        if metadata.len() > limit { Err(too_large()) } else { Ok(()) }
+    };
     // Asked before opening, since opening a FIFO waits for a writer; and again of what was opened.
-    check(path, &fs::metadata(path).map_err(cannot)?, limit)?;
+    check(&fs::metadata(path).map_err(cannot)?)?;
     let file = File::open(path).map_err(cannot)?;
-    check(path, &file.metadata().map_err(cannot)?, limit)?;
+    check(&file.metadata().map_err(cannot)?)?;
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > limit {
-        return Err(too_large(path, limit));
-    }
-    Ok(PolicyFile::new(bytes))
-}
-
-fn check(path: &Path, metadata: &fs::Metadata, limit: u64) -> Result<(), ReadError> {
-    if !metadata.is_file() {
-        let what = format!("{} is not a regular file", path.display());
-        return Err(ReadError::Unusable { what, cure: "a policy is a file, or a link to one" });
-    }
-    if metadata.len() > limit { Err(too_large(path, limit)) } else { Ok(()) }
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 
 fn too_large(path: &Path, limit: u64) -> ReadError {
@@ -173,6 +211,20 @@ mod tests {
         let file = read(&path, LIMIT).unwrap();
         assert_eq!(file.bytes, "abc");
         assert_eq!(file.digest, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn the_signature_beside_a_file_is_read_where_one_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, signature) = (folder.path().join("a.wasm"), folder.path().join("a.wasm.minisig"));
+        fs::write(&path, "abc").unwrap();
+        assert_eq!(read_signed(&path, LIMIT).unwrap().signature, None);
+        fs::write(&signature, "signed").unwrap();
+        assert_eq!(read_signed(&path, LIMIT).unwrap().signature.unwrap(), "signed");
+        assert_eq!(read(&path, LIMIT).unwrap().signature, None);
+        File::create(&signature).unwrap().set_len(1 << 40).unwrap();
+        assert!(text(read_signed(&path, LIMIT)).contains("a.wasm.minisig is too large for a signature"));
+        assert!(read(&path, LIMIT).is_ok());
     }
 
     #[test]

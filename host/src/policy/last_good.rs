@@ -1,6 +1,6 @@
 //! What each route last ran on, kept over restarts: the policy's bytes and the settings that it took.
 //!
-//! A route has a folder with the bytes under their digest and a record that names them. The record is replaced by a
+//! A route has a folder with the bytes under their digest, their signature where they have one, and a record that names them. The record is replaced by a
 //! rename, after everything that it names is on disk, so that a crash leaves the old pair or the new one.
 
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ const RECORD: &str = "last-good.json";
 pub(super) struct LastGood {
     /// The policy's name.
     pub(super) policy: String,
-    /// Its bytes.
+    /// Its bytes, and their signature where one was demanded.
     pub(super) file: PolicyFile,
     /// The settings.
     pub(super) settings: Value,
@@ -61,7 +61,7 @@ impl LastGoodStore {
                 folder.display()
             )
         })?;
-        if let Err(error) = remove_others(&folder, &good.file.digest) {
+        if let Err(error) = remove_others(&folder, &good.file) {
             tracing::debug!(folder = %folder.display(), %error, "an older policy stays in the state folder");
         }
         Ok(())
@@ -84,8 +84,8 @@ impl LastGoodStore {
         if record.route != route {
             return Err(format!("{} belongs to route {:?}", path.display(), record.route));
         }
-        let path = folder.join(format!("{}.wasm", record.digest));
-        let file = folder::read(&path, limit).map_err(|error: ReadError| error.to_string())?;
+        let path = folder.join(file_name(&record.digest));
+        let file = folder::read_signed(&path, limit).map_err(|error: ReadError| error.to_string())?;
         if file.digest != record.digest {
             return Err(format!("{} is damaged: its digest is {}", path.display(), file.digest));
         }
@@ -99,7 +99,11 @@ impl LastGoodStore {
 
 fn write_pair(folder: &Path, route: &str, good: &LastGood) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    write_durably(folder, &format!("{}.wasm", good.file.digest), &good.file.bytes)?;
+    let name = file_name(&good.file.digest);
+    write_durably(folder, &name, &good.file.bytes)?;
+    if let Some(signature) = &good.file.signature {
+        write_durably(folder, &signature_name(&name), signature)?;
+    }
     let record = Record {
         route: route.to_owned(),
         policy: good.policy.clone(),
@@ -107,6 +111,14 @@ fn write_pair(folder: &Path, route: &str, good: &LastGood) -> io::Result<()> {
         settings: good.settings.clone(),
     };
     write_durably(folder, RECORD, &serde_json::to_vec_pretty(&record)?)
+}
+
+fn file_name(digest: &str) -> String {
+    format!("{digest}.wasm")
+}
+
+fn signature_name(policy: &str) -> String {
+    folder::signature_path(Path::new(policy)).display().to_string()
 }
 
 fn write_durably(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
@@ -130,11 +142,13 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn remove_others(folder: &Path, digest: &str) -> io::Result<()> {
-    let current = format!("{digest}.wasm");
+fn remove_others(folder: &Path, file: &PolicyFile) -> io::Result<()> {
+    let policy = file_name(&file.digest);
+    let signature = file.signature.as_ref().map(|_| signature_name(&policy));
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if entry.file_name() != *RECORD && entry.file_name() != *current {
+        let name = entry.file_name();
+        if name != *RECORD && name != *policy && signature.as_ref().is_none_or(|signature| name != **signature) {
             fs::remove_file(entry.path())?;
         }
     }
@@ -183,6 +197,24 @@ mod tests {
         store.keep("orders", &good("one")).unwrap();
         store.keep("orders", &good("two")).unwrap();
         assert_eq!(store.read("orders", LIMIT), Ok(Some(good("two"))));
+        assert_eq!(fs::read_dir(state.path().join("policies/orders")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_signature_is_kept_beside_the_bytes_for_as_long_as_they_have_one() {
+        let state = tempfile::tempdir().unwrap();
+        let store = LastGoodStore::new(Some(state.path()));
+        let mut signed = good("one");
+        for signature in ["by one", "by another"] {
+            signed.file.signature = Some(signature.into());
+            store.keep("orders", &signed).unwrap();
+            assert_eq!(store.read("orders", LIMIT), Ok(Some(signed.clone())));
+        }
+        assert_eq!(fs::read_dir(state.path().join("policies/orders")).unwrap().count(), 3);
+        store.keep("orders", &good("one")).unwrap();
+        assert_eq!(store.read("orders", LIMIT), Ok(Some(good("one"))));
+        store.keep("orders", &signed).unwrap();
+        store.keep("orders", &good("two")).unwrap();
         assert_eq!(fs::read_dir(state.path().join("policies/orders")).unwrap().count(), 2);
     }
 

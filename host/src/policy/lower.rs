@@ -5,13 +5,16 @@
 //! * The error's text and detail are cut with a mark.
 //! * The body is lent, never copied here; the policy gets its first bytes.
 
+mod plain_json;
+
 use std::borrow::Cow;
 
+use plain_json::plain_json;
 use serde::Serialize;
 
 use super::bindings::reprieve::policy::types as wit;
 use super::text::cut;
-use crate::failure::{Failure, Health};
+use crate::failure::{Failure, Health, attribute};
 use crate::message::HeaderValue;
 
 /// How many headers a policy is given.
@@ -30,6 +33,8 @@ pub struct Needs {
     pub body: Option<usize>,
     /// The names of the headers, sorted; all of them where there is no list.
     pub headers: Option<Vec<String>>,
+    /// The names of the attributes. There are few of them.
+    pub attributes: Vec<String>,
 }
 
 impl Needs {
@@ -42,7 +47,12 @@ impl Needs {
                 Some(names)
             }
         };
-        Self { body: needs.body.map(|wanted| wanted.min(max_body) as usize), headers }
+        Self { body: needs.body.map(|wanted| wanted.min(max_body) as usize), headers, attributes: needs.attributes }
+    }
+
+    /// Attributes that the policy asks for and no failure has.
+    pub(super) fn unknown_attributes(&self) -> impl Iterator<Item = &str> {
+        self.attributes.iter().map(String::as_str).filter(|name| !attribute::ALL.contains(name))
     }
 
     fn header(&self, name: &str) -> bool {
@@ -59,7 +69,9 @@ pub(super) fn lower<R>(failure: &Failure, needs: &Needs, call: impl FnOnce(wit::
     let wanted = message.headers.iter().filter(|(name, _)| needs.header(name));
     let shown: Vec<_> = wanted.take(MAX_HEADERS).filter_map(|(name, value)| Some((name, Shown::new(value)?))).collect();
     let headers: Vec<_> = shown.iter().map(|(name, value)| wit::Header { name, value: value.lend() }).collect();
-    let attributes: Vec<_> = failure.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let wanted = failure.attributes.iter().filter(|(name, _)| needs.attributes.contains(name));
+    let shown_attributes: Vec<_> = wanted.map(|(name, value)| (name.as_str(), cut(value, MAX_HEADER_VALUE))).collect();
+    let attributes: Vec<_> = shown_attributes.iter().map(|(name, value)| (*name, &**value)).collect();
     let body = needs.body.and_then(|limit| message.body.as_deref().map(|body| &body[..body.len().min(limit)]));
     let kind = cut(&failure.error.kind, MAX_ERROR_TEXT);
     let error_text = cut(&failure.error.text, MAX_ERROR_TEXT);
@@ -125,7 +137,7 @@ impl<'a> Shown<'a> {
                 Err(_) => bytes_value(bytes),
             },
             HeaderValue::Decimal { .. } | HeaderValue::Array(_) | HeaderValue::Table(_) => {
-                let json = serde_json::to_string(value).ok()?;
+                let json = plain_json(value).to_string();
                 return (json.len() <= MAX_HEADER_VALUE).then_some(Self::Json(json));
             }
         }))

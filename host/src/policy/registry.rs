@@ -1,5 +1,6 @@
 //! Which policy revision judges on each route, and how it is swapped while messages flow.
 
+mod admitted;
 mod handle;
 mod load;
 mod reloader;
@@ -22,6 +23,7 @@ use super::decision_threads::DecisionThreads;
 use super::engine::Engine;
 use super::route_record::RouteRecord;
 use super::status::PoliciesStatus;
+use super::trust::{FileDigest, Trust};
 use crate::observer::Observer;
 pub use handle::PolicyHandle;
 use handle::Slot;
@@ -34,6 +36,9 @@ pub struct RoutePolicy {
     pub record: RouteRecord,
     /// The file in the policies folder, without `.wasm`; `None` for the embedded standard policy.
     pub policy: Option<String>,
+    /// The one file that the route takes, so that it cannot be swapped without another configuration; `None` for whatever
+    /// file has the policy's name.
+    pub policy_digest: Option<FileDigest>,
     /// Handed to the policy as they are.
     pub settings: Value,
 }
@@ -51,11 +56,19 @@ pub struct PolicySettings {
     pub debounce: Duration,
     /// How often the folder is read without any sign of change, for file systems that give none.
     pub rescan: Duration,
+    /// What is demanded of files, in the folder and among the last good policies.
+    pub trust: Trust,
 }
 
 impl Default for PolicySettings {
     fn default() -> Self {
-        Self { folder: None, state: None, debounce: Duration::from_millis(250), rescan: Duration::from_secs(30) }
+        Self {
+            folder: None,
+            state: None,
+            debounce: Duration::from_millis(250),
+            rescan: Duration::from_secs(30),
+            trust: Trust::default(),
+        }
     }
 }
 
@@ -98,6 +111,7 @@ impl Policies {
         // One place: whoever asks waits for the answer, and a second asker for the first.
         let (commands, asked) = mpsc::channel(1);
         let mut reloader = Reloader::new(engine, settings, routes, observer, Arc::clone(&status), stop.clone());
+        reloader.announce();
         reloader.load_all().await;
         let task = tokio::spawn(reloader.run(asked));
         Ok(Self(Arc::new(Shared { handles, status, commands, stop, task: Mutex::new(Some(task)) })))
@@ -109,11 +123,13 @@ impl Policies {
         self.0.handles.get(route).cloned()
     }
 
-    /// Takes new settings, policy names and route records, loads what changed and tries again what was rejected. Returns
-    /// when every route has been looked at. Routes that were not there at the start are passed over with a warning.
-    pub async fn reconfigure(&self, routes: Vec<RoutePolicy>) {
+    /// Takes other demands on files, and new settings, policy names, digests and route records; loads what changed and tries
+    /// again what was rejected. Returns when every route has been looked at. Routes that were not there at the start are
+    /// passed over with a warning. A live policy that is no longer trusted judges on until another is taken, and the status
+    /// says so; a restart does not bring it back.
+    pub async fn reconfigure(&self, trust: Trust, routes: Vec<RoutePolicy>) {
         let (done, answer) = oneshot::channel();
-        let asked = self.0.commands.send(Reconfigure { routes, done }).await;
+        let asked = self.0.commands.send(Reconfigure { trust, routes, done }).await;
         if asked.is_err() || answer.await.is_err() {
             tracing::warn!("the policies were not reconfigured, since the host is shutting down");
         }

@@ -32,6 +32,8 @@ pub enum Rejection {
         /// Its first bytes, as text.
         start: String,
     },
+    /// The file is native code, such as what `wasmtime compile` makes.
+    Native,
     /// The file ends in the middle of something.
     Truncated {
         /// Bytes in the file.
@@ -111,6 +113,7 @@ impl Rejection {
             }
             Self::Empty => "the file is empty".into(),
             Self::NotWasm { start } => format!("the file is not WebAssembly: it begins with {start:?}"),
+            Self::Native => "the file is native code, not WebAssembly".into(),
             Self::Truncated { size } => format!("the file is cut short after {size} bytes"),
             Self::Invalid { cause } => format!("the file is not WebAssembly that this host runs: {}", short(cause)),
             Self::NotAPolicy { missing } => format!("the file is WebAssembly but not a policy: {missing}"),
@@ -143,6 +146,9 @@ impl Rejection {
                 "copy the policy again, under a temporary name, and rename it into place"
             }
             Self::NotWasm { .. } => "give the `.wasm` file that the build made",
+            Self::Native => {
+                "give the `.wasm` file that it was compiled from: precompiled code is never loaded, since nothing could check it"
+            }
             Self::Invalid { .. } => "build it for wasm32-unknown-unknown",
             Self::NotAPolicy { .. } => "build it with the reprieve-sdk crate and its `policy!` line",
             Self::WrongWorld { .. } => {

@@ -40,6 +40,7 @@ impl RouteRecord {
             dead_letters: &dead_letters,
             retry: lower_retry(&self.retry),
             limits: wit::Limits { max_retry_delay: millis(self.max_retry_delay), max_body: self.max_body },
+            attributes: &[],
         })
     }
 }

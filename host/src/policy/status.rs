@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::engine::{Description, Start};
+use super::trust::{FileDigest, KeyId, Trust};
 use crate::timestamp::{Timestamp, as_text};
 
 /// All routes' policies and the folder that they come from.
@@ -13,6 +14,9 @@ pub struct PoliciesStatus {
     /// The policies folder; absent where none is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<FolderStatus>,
+    /// What is demanded of files; absent where nothing is.
+    #[serde(skip_serializing_if = "Trust::is_open")]
+    pub trust: Trust,
     /// One entry a route, in the order of the configuration.
     pub routes: Vec<RoutePolicyStatus>,
     /// Files in the folder that no route names.
@@ -40,6 +44,9 @@ pub struct RoutePolicyStatus {
     pub route: String,
     /// The policy that judges, or that should where none does: a file's name without `.wasm`, or `standard`.
     pub policy: String,
+    /// The one file that the route takes; absent where the file can be swapped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_digest: Option<FileDigest>,
     /// What judges now; absent where no policy could be loaded yet.
     #[serde(flatten)]
     pub live: Option<LiveStatus>,
@@ -60,6 +67,9 @@ pub struct LiveStatus {
     pub live_since: Timestamp,
     /// Where its bytes came from.
     pub source: Source,
+    /// The key that signed it; absent where no signature was demanded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_by: Option<KeyId>,
     /// How a decision gets a configured instance.
     pub start: Start,
 }

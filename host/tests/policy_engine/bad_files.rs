@@ -22,6 +22,15 @@ fn a_text_is_shown_by_its_beginning() {
 }
 
 #[test]
+fn precompiled_native_code_is_refused_as_such() {
+    let mut config = wasmtime::Config::new();
+    config.wasm_component_model(true);
+    let compiled = wasmtime::Engine::new(&config).unwrap().precompile_component(&component("counter")).unwrap();
+    let rejection = rejection(&compiled);
+    assert!(matches!(rejection, Rejection::Native), "{rejection}");
+}
+
+#[test]
 fn a_file_beyond_the_limit_is_refused_unread() {
     let engine = engine(EngineLimits { file_size: 1000, ..EngineLimits::default() });
     let rejection = load_into(&engine, &module("counter"), &json!({})).unwrap_err();
@@ -93,6 +102,7 @@ fn each_message_says_what_is_wrong_and_what_to_do() {
     let messages = [
         rejection(b""),
         rejection(b"(module (func))\n"),
+        rejection(b"\x7fELF\x02\x01\x01"),
         rejection(&module("counter")[..1000]),
         load_into(&small, &[0; 1001], &json!({})).unwrap_err(),
         rejection(&[EMPTY_MODULE, &section(5, &[&[1, 4, 1]])].concat()),

@@ -24,6 +24,7 @@ impl From<wit::Route> for Route {
                 max_retry_delay: Duration::from_millis(route.limits.max_retry_delay),
                 max_body: route.limits.max_body,
             },
+            attributes: route.attributes,
         }
     }
 }
@@ -119,6 +120,7 @@ impl From<Needs> for wit::Needs {
                 HeaderNeeds::All => wit::HeaderNeeds::All,
                 HeaderNeeds::Named(names) => wit::HeaderNeeds::Named(names),
             },
+            attributes: needs.attributes,
         }
     }
 }

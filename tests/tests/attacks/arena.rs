@@ -43,7 +43,11 @@ impl Arena {
             vec![HostedRoute { settings: witness_settings(), ..HostedRoute::new(route(WITNESS, &broker)) }];
         for Attacked { route: name, policy, settings } in attacked {
             install(place.path(), name, &policy);
-            routes.push(HostedRoute { policy: Some(name.to_owned()), settings, route: route(name, &broker) });
+            routes.push(HostedRoute {
+                policy: Some(name.to_owned()),
+                settings,
+                ..HostedRoute::new(route(name, &broker))
+            });
         }
         let host = Host::start(HostSpec {
             routes,

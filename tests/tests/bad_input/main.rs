@@ -3,6 +3,7 @@
 //!
 //! * `configuration`, `check`: what is refused before anything starts.
 //! * `policies`: files that are no policies, and settings that a policy refuses.
+//! * `trust`: policies that are signed, pinned, or neither.
 //! * `handlers`, `messages`, `brokers`: what goes wrong while it runs.
 //! * `place`, `program`, `http`, `endpoint`, `text`: what these tests are made with.
 
@@ -16,7 +17,11 @@ mod messages;
 mod place;
 mod policies;
 mod program;
+// The same signer as in the host's own tests.
+#[path = "../../../host/src/policy/trust/signing.rs"]
+mod signing;
 mod text;
+mod trust;
 
 use std::time::{Duration, Instant};
 

@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::wait_for;
 
 /// A route whose handler always fails, judged by this policy.
-fn route(name: &str, policy: &str, settings: &str) -> String {
+pub(crate) fn route(name: &str, policy: &str, settings: &str) -> String {
     format!(
         r#"
 [[routes]]
@@ -25,7 +25,7 @@ settings = {settings}
 }
 
 /// The policy of a route as `/status` shows it.
-fn status(program: &Program, route: &str) -> Value {
+pub(crate) fn status(program: &Program, route: &str) -> Value {
     let (_, status) = program.get("/status");
     let routes = status["policies"]["routes"].as_array().expect("a list of routes").clone();
     routes.into_iter().find(|one| one["route"] == route).expect("the route is listed")

@@ -1,5 +1,7 @@
 //! The packages as a registry would get them hold all that they are built from.
 
+mod links;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,8 @@
 mod cases;
 mod clean_instances;
 mod committed;
+mod cookbook;
+mod frozen;
 mod generated;
 
 use std::path::Path;

@@ -15,13 +15,16 @@ use crate::policy::trial::{Refusal, try_policy};
 /// The engine does not start.
 pub(super) fn problems(config: &Config, spec: &HostSpec) -> anyhow::Result<Vec<Problem>> {
     let engine = Engine::new(spec.limits.clone()).context("cannot start the policy engine")?;
-    let folder = spec.policies.folder.as_deref();
     let mut problems = Vec::new();
     for (index, hosted) in spec.routes.iter().enumerate() {
         let route = hosted.route_policy(&spec.limits);
-        match try_policy(&engine, folder, &route) {
+        match try_policy(&engine, &spec.policies, &route) {
             Ok(()) | Err(Refusal::Missing) => {}
             Err(Refusal::Unreadable { what, cure }) => problems.push(config.problem_of_policy(index, &what, cure)),
+            Err(Refusal::Untrusted { title, distrust }) => {
+                let message = format!("{title}: {}", distrust.what());
+                problems.push(config.problem_of_distrust(index, &distrust, &message));
+            }
             Err(Refusal::Rejected { title, rejection }) => {
                 problems.extend(at_its_place(config, index, &title, &rejection));
             }

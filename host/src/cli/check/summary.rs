@@ -7,6 +7,7 @@ use humantime::format_duration;
 use reprieve_sdk::{Jitter, RetryPolicy};
 
 use crate::config::{BrokerConfig, Config, HandlerConfig, RouteConfig};
+use crate::policy::trust::Trust;
 
 /// A few lines for each route.
 pub(super) struct Summary<'c> {
@@ -26,9 +27,10 @@ impl fmt::Display for Summary<'_> {
         line(f, "admin", &format!("http://{}", config.host.admin))?;
         line(f, "state", &config.host.state.display())?;
         match &config.policies.folder {
-            Some(folder) => line(f, "policies", &format!("{}, watched", folder.display())),
-            None => line(f, "policies", &"no folder: only the embedded standard policy"),
+            Some(folder) => line(f, "policies", &format!("{}, watched", folder.display()))?,
+            None => line(f, "policies", &"no folder: only the embedded standard policy")?,
         }
+        write_trust(f, &config.policies.trust)
     }
 }
 
@@ -40,6 +42,10 @@ fn write_route(f: &mut fmt::Formatter<'_>, config: &Config, route: &RouteConfig)
         (Some(policy), Some(folder)) => line(f, "policy", &folder.join(format!("{policy}.wasm")).display())?,
         _ => line(f, "policy", &"standard (embedded)")?,
     }
+    if let Some(pin) = &route.policy_digest {
+        line(f, "pinned to", pin)?;
+        line(f, "", &"no hot swap: to swap, change policy_digest and send SIGHUP")?;
+    }
     line(f, "retry", &describe_retry(&route.retry))?;
     let tiers: Vec<&str> = route.tiers.iter().map(|tier| tier.name.as_str()).collect();
     line(f, "tiers", &if tiers.is_empty() { "none".to_owned() } else { tiers.join(", ") })?;
@@ -48,6 +54,19 @@ fn write_route(f: &mut fmt::Formatter<'_>, config: &Config, route: &RouteConfig)
     }
     for (index, (label, topic)) in route.dead_letters.iter().enumerate() {
         line(f, if index == 0 { "dead letters" } else { "" }, &format!("{label} -> {topic}"))?;
+    }
+    Ok(())
+}
+
+fn write_trust(f: &mut fmt::Formatter<'_>, trust: &Trust) -> fmt::Result {
+    for (index, digest) in trust.allow.iter().flatten().enumerate() {
+        line(f, if index == 0 { "allowed" } else { "" }, digest)?;
+    }
+    if trust.allow.is_some() {
+        line(f, "", &"no other file: to swap to one, add it to allow and send SIGHUP")?;
+    }
+    for (index, key) in trust.public_keys.iter().flatten().enumerate() {
+        line(f, if index == 0 { "signed with" } else { "or with" }, &format!("the key {}", key.id()))?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::policy::embedded;
 use crate::policy::engine::{Candidate, Engine, EngineLimits, Revision};
 use crate::policy::rejection::Rejection;
 use crate::policy::route_record::RouteRecord;
+use crate::policy::trust::Trust;
 use crate::route::RouteWork;
 use crate::topic::Topic;
 
@@ -52,6 +53,8 @@ pub(super) struct PolicyBytes {
     /// The file's, without `.wasm`.
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
+    /// Where it was read; `None` for one that is part of this program.
+    pub(super) path: Option<PathBuf>,
 }
 
 /// All that the engine needs to judge with a policy.
@@ -62,6 +65,8 @@ pub(super) struct Judged {
     pub(super) limits: EngineLimits,
     /// The route of the configuration, where one was given.
     pub(super) hosted: Option<HostedRoute>,
+    /// Which files that configuration lets a host load.
+    pub(super) trust: Trust,
     written: Written,
 }
 
@@ -82,10 +87,10 @@ impl PolicyArgument {
     pub(super) fn read(&self) -> anyhow::Result<PolicyBytes> {
         let name = self.file.file_name().unwrap_or_default().to_string_lossy();
         let name = name.strip_suffix(".wasm").unwrap_or(&name).to_owned();
-        let bytes = match (std::fs::read(&self.file), self.file.to_str()) {
-            (Ok(bytes), _) => bytes,
-            (Err(_), Some(embedded::STANDARD_NAME)) => embedded::STANDARD.to_vec(),
-            (Err(_), Some("by-error-kind")) => embedded::BY_ERROR_KIND.to_vec(),
+        let (bytes, path) = match (std::fs::read(&self.file), self.file.to_str()) {
+            (Ok(bytes), _) => (bytes, Some(self.file.clone())),
+            (Err(_), Some(embedded::STANDARD_NAME)) => (embedded::STANDARD.to_vec(), None),
+            (Err(_), Some("by-error-kind")) => (embedded::BY_ERROR_KIND.to_vec(), None),
             (Err(error), _) => {
                 let reason = match error.kind() {
                     ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -99,7 +104,7 @@ impl PolicyArgument {
                 .into());
             }
         };
-        Ok(PolicyBytes { name, bytes })
+        Ok(PolicyBytes { name, bytes, path })
     }
 }
 
@@ -111,8 +116,8 @@ impl JudgedArguments {
     pub(super) fn read(&self) -> anyhow::Result<Judged> {
         let policy = self.policy.read()?;
         let nothing = Value::Object(Map::new());
-        let (route, mut settings, limits, hosted, mut written) = match &self.config {
-            None => (example_route(), nothing, EngineLimits::default(), None, Written::Nowhere),
+        let (route, mut settings, limits, hosted, trust, mut written) = match &self.config {
+            None => (example_route(), nothing, EngineLimits::default(), None, Trust::default(), Written::Nowhere),
             Some(path) => {
                 let mut config = Config::load(path)?;
                 let spec = HostSpec::from_config(&mut config)?;
@@ -120,7 +125,7 @@ impl JudgedArguments {
                 let hosted = spec.routes[index].clone();
                 let route = hosted.route_policy(&spec.limits);
                 let written = Written::Route(Box::new(config), index);
-                (route.record, route.settings, spec.limits, Some(hosted), written)
+                (route.record, route.settings, spec.limits, Some(hosted), spec.policies.trust, written)
             }
         };
         if let Some(path) = &self.settings {
@@ -128,7 +133,7 @@ impl JudgedArguments {
             settings = file.value().clone();
             written = Written::File(file);
         }
-        Ok(Judged { policy, route, settings, limits, hosted, written })
+        Ok(Judged { policy, route, settings, limits, hosted, trust, written })
     }
 }
 
@@ -137,11 +142,12 @@ impl Judged {
     #[cfg(test)]
     pub(super) fn example(name: &str, bytes: &[u8]) -> Self {
         Self {
-            policy: PolicyBytes { name: name.to_owned(), bytes: bytes.to_vec() },
+            policy: PolicyBytes { name: name.to_owned(), bytes: bytes.to_vec(), path: None },
             route: example_route(),
             settings: Value::Object(Map::new()),
             limits: EngineLimits::default(),
             hosted: None,
+            trust: Trust::default(),
             written: Written::Nowhere,
         }
     }

@@ -51,7 +51,10 @@ pub(super) fn needs(needs: &Needs) -> String {
         None | Some(0) => "nothing of the body".to_owned(),
         Some(most) => format!("up to {} of the body", bytes(most as u64)),
     };
-    format!("{headers} and {body}")
+    if needs.attributes.is_empty() {
+        return format!("{headers} and {body}");
+    }
+    format!("{headers}, the attributes {}, and {body}", needs.attributes.join(", "))
 }
 
 fn duration(ms: u64) -> String {

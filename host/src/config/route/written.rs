@@ -16,6 +16,8 @@ use crate::config::retry::read_retry;
 use crate::config::section::Section;
 use crate::config::settings;
 use crate::config::tiers::read_route_tiers;
+use crate::config::trust::read_digest;
+use crate::policy::trust::FileDigest;
 use crate::topic::Tier;
 
 /// What could be read of a route. Whatever is missing has been reported.
@@ -28,6 +30,7 @@ pub(in crate::config) struct WrittenRoute<'d> {
     pub(in crate::config) source: Option<Spanned<&'d str>>,
     pub(in crate::config) handler: Option<Spanned<HandlerConfig>>,
     pub(in crate::config) policy: Option<Spanned<&'d str>>,
+    pub(in crate::config) policy_digest: Option<Spanned<FileDigest>>,
     pub(in crate::config) dead_letters: DeadLetters,
     pub(in crate::config) tiers: Vec<Tier>,
     /// Where they are written, if they are.
@@ -62,6 +65,7 @@ impl<'d> WrittenRoute<'d> {
             source: section.required_text("source", "add source = \"…\", with the name of the queue to consume"),
             handler: read_handler(&section, folder),
             policy: read_policy(&section),
+            policy_digest: section.text("policy_digest").and_then(|text| read_digest(&section, &text)),
             dead_letters: section
                 .section("dead_letters", format!("`dead_letters` of {title}"))
                 .map(|table| read_dead_letters(&table))
@@ -94,6 +98,7 @@ impl<'d> WrittenRoute<'d> {
             handler: self.handler?.into_inner(),
             concurrency: self.concurrency,
             policy: self.policy.map(|policy| policy.into_inner().to_owned()),
+            policy_digest: self.policy_digest.map(Spanned::into_inner),
             dead_letters: self.dead_letters.into_iter().map(|(label, topic)| (label, topic.into_inner())).collect(),
             tiers: self.tiers,
             retry: self.retry,

@@ -43,6 +43,7 @@ fn whatever_is_left_out_has_its_default() {
             file_size: 16 << 20,
             rescan: seconds(30),
             threads: None,
+            trust: Trust::default(),
         }
     );
     assert_eq!(config.brokers["local"], BrokerConfig::Memory(MemoryConfig { capacity: 10_000 }));
@@ -92,6 +93,26 @@ fn whatever_is_written_is_meant() {
     let HandlerConfig::Command(command) = &mails.handler else { panic!("a command") };
     assert_eq!(command.program[1], "--fast");
     assert_eq!(command.env["TOKEN"].expose(), "s3cret");
+}
+
+#[test]
+fn trust_is_read_as_it_is_written() {
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let key = "RWRIEFA32+srMCoJ7r9xo23CVTZvUYlBVrLa/axPFMP2G22fRKXzEce1";
+    let trust = format!("allow = [\"{digest}\"]\npublic_keys = [\"{key}\"]");
+    let text = with("threads = 2", &trust).replace("concurrency = 8", &format!("policy_digest = \"{digest}\""));
+    let config = parse(text).unwrap();
+    let digest = digest.parse().unwrap();
+    assert_eq!(config.routes[0].policy_digest.as_ref(), Some(&digest));
+    let expected = Trust { allow: Some([digest].into()), public_keys: Some(vec![key.parse().unwrap()]) };
+    assert_eq!(config.policies.trust, expected);
+    let open = parse(GOOD.replace("threads = 2\n", "")).unwrap();
+    assert!(open.policies.trust.is_open());
+    let without_threads = with("threads = 2", "").replace("threads = 2\n", "");
+    assert!(
+        parse(with("threads = 2", &trust)).unwrap().differs_only_in_policies(&parse(without_threads).unwrap()),
+        "a running host takes it"
+    );
 }
 
 #[test]

@@ -80,6 +80,19 @@ wrong! {
     a_policy_that_is_a_candidate: "policy = \"by-error-kind\"" => "policy = \"by-error-kind.next\"";
     a_policy_that_is_a_path: "policy = \"by-error-kind\"" => "policy = \"../by-error-kind\"";
 
+    a_digest_without_its_kind: "threads = 2" => "allow = [\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"]";
+    several_bad_digests: "threads = 2" => "allow = [\"sha256:abc\", \"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\", \"orders.wasm\"]";
+    a_list_that_allows_nothing: "threads = 2" => "allow = []";
+    a_key_that_is_a_file: "threads = 2" => "public_keys = [\"minisign.pub\"]";
+    a_key_that_is_cut_short: "threads = 2" => "public_keys = [\"RWRIEFA32+srMCoJ7r9xo23CVTZvUYlBVrLa/axPFMP2G22fRKXzEce\"]";
+    a_key_that_is_no_list: "threads = 2" => "public_keys = \"RWRIEFA32+srMCoJ7r9xo23CVTZvUYlBVrLa/axPFMP2G22fRKXzEce1\"";
+    a_pin_without_a_policy: "source = \"mails\"" => "source = \"mails\"\npolicy_digest = \"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"";
+    a_pin_that_is_no_digest: "policy = \"by-error-kind\"" => "policy = \"by-error-kind\"\npolicy_digest = \"latest\"";
+    a_pin_that_is_not_allowed:
+        GOOD => &with("threads = 2", "allow = [\"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"]").replace("concurrency = 8", "policy_digest = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"");
+    two_pins_of_one_file:
+        GOOD => &with("concurrency = 8", "policy_digest = \"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"").replace("source = \"mails\"", "source = \"mails\"\npolicy = \"by-error-kind\"\npolicy_digest = \"sha256:0000000000000000000000000000000000000000000000000000000000000000\"");
+
     a_tier_that_the_host_lacks: "[\"30m\", \"30s\"]" => "[\"31m\", \"30s\"]";
     a_tier_written_otherwise: "[\"30m\", \"30s\"]" => "[\"1800s\", \"30s\"]";
     a_tier_twice_on_a_route: "[\"30m\", \"30s\"]" => "[\"30s\", \"30s\"]";

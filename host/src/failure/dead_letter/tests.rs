@@ -38,6 +38,17 @@ fn its_headers_alone_tell_how_it_failed() {
 }
 
 #[test]
+fn attributes_come_back_from_the_headers_that_tell_them() {
+    let mut headers = headers();
+    headers["reprieve-redrives"] = 2.into();
+    headers["reprieve-origin-routing-key"] = "orders.eu".into();
+    let failure = read(headers).failure;
+    let of = |name| failure.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    assert_eq!((of(attribute::REDRIVES), of(attribute::ROUTING_KEY)), (Some("2"), Some("orders.eu")));
+    assert_eq!((of(attribute::FIRST_FAILED_AT), of(attribute::EXCHANGE)), (Some("1772355600000"), None));
+}
+
+#[test]
 fn a_message_can_be_pasted_as_the_management_api_prints_it() {
     let message = json!({
         "payload_bytes": 5000, "redelivered": false, "exchange": "", "routing_key": "orders.dlq", "message_count": 0,

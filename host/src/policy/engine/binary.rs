@@ -37,6 +37,10 @@ fn validate(bytes: &[u8]) -> Result<(), Rejection> {
     if bytes.is_empty() {
         return Err(Rejection::Empty);
     }
+    // Wasmtime's own precompiled form is such a file too. Loading it would be to run whatever is in it, unchecked.
+    if bytes.starts_with(b"\x7fELF") {
+        return Err(Rejection::Native);
+    }
     let magic = b"\0asm";
     if !bytes.starts_with(magic) && !magic.starts_with(bytes) {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(24)]);

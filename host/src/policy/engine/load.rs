@@ -15,6 +15,7 @@ use super::prepared::{Prepared, Program};
 use super::revision::{Revision, Starting};
 use super::store::StoreState;
 use super::{Candidate, Engine, INTERFACE_VERSION, fault, smoke, snapshot};
+use crate::failure::attribute;
 use crate::verdict::Maker;
 
 /// How many problems in the settings a message shows.
@@ -26,6 +27,8 @@ pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revisio
     let prepared = engine.prepare(candidate.bytes, &file_digest, &identity)?;
     let settings = candidate.settings.to_string();
     let (needs, starting) = configured(engine, &prepared, candidate, &settings, &identity)?;
+    let needs = Needs::new(needs, engine.shared.limits.max_body.min(candidate.route.max_body));
+    warn_of_unknown_attributes(candidate, &needs);
     let revision = Revision {
         maker: Arc::new(Maker {
             policy: candidate.name.to_owned(),
@@ -33,7 +36,7 @@ pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revisio
         }),
         description: prepared.description.clone(),
         file_digest,
-        needs: Needs::new(needs, engine.shared.limits.max_body.min(candidate.route.max_body)),
+        needs,
         starting,
         identity,
         engine: engine.clone(),
@@ -45,6 +48,20 @@ pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revisio
             .map_err(|fault| Rejection::Faulted { during: Step::Smoke(case), fault })?;
     }
     Ok(revision)
+}
+
+/// A policy of a newer host: it judges as if the messages had no such attributes.
+fn warn_of_unknown_attributes(candidate: &Candidate<'_>, needs: &Needs) {
+    let unknown: Vec<_> = needs.unknown_attributes().map(|name| one_line(name, 64)).collect();
+    if !unknown.is_empty() {
+        tracing::warn!(
+            policy = candidate.name,
+            route = candidate.route.name,
+            "this policy asks for attributes that no failure has here: {}; there are {}",
+            unknown.join(", "),
+            attribute::ALL.join(", "),
+        );
+    }
 }
 
 /// Configures an instance and takes its snapshot, or finds out how to do without.

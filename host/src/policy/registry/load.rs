@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::RoutePolicy;
+use super::admitted::Admitted;
 use crate::policy::engine::{Candidate, Engine, Revision};
 use crate::policy::last_good::{LastGood, LastGoodStore};
 
@@ -17,9 +18,9 @@ pub(super) async fn off_path<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 pub(super) async fn load(
     engine: &Engine,
     route: &Arc<RoutePolicy>,
-    policy: &LastGood,
+    admitted: &Admitted,
 ) -> Result<Arc<Revision>, String> {
-    let (engine, route, policy) = (engine.clone(), Arc::clone(route), policy.clone());
+    let (engine, route, policy) = (engine.clone(), Arc::clone(route), admitted.policy().clone());
     off_path(move || {
         let candidate = Candidate {
             name: &policy.policy,

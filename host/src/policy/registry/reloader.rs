@@ -22,6 +22,7 @@ use crate::policy::engine::Engine;
 use crate::policy::folder::{self, Listing, ReadError};
 use crate::policy::last_good::LastGoodStore;
 use crate::policy::status::{FolderStatus, PoliciesStatus, Source};
+use crate::policy::trust::{PublicKey, Trust};
 use crate::policy::watcher::{FolderWatch, Hinted, hints};
 
 /// A timer takes no period of zero, and scanning without a pause helps nobody.
@@ -32,6 +33,7 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// New configurations, and whom to tell once they have been looked at.
 pub(super) struct Reconfigure {
+    pub(super) trust: Trust,
     pub(super) routes: Vec<RoutePolicy>,
     pub(super) done: oneshot::Sender<()>,
 }
@@ -40,6 +42,7 @@ pub(super) struct Reconfigure {
 pub(super) struct Tools {
     pub(super) engine: Engine,
     folder: Option<PathBuf>,
+    pub(super) trust: Arc<Trust>,
     pub(super) store: LastGoodStore,
     pub(super) observer: Observer,
     pub(super) debounce: Duration,
@@ -94,6 +97,7 @@ impl Reloader {
             tools: Tools {
                 engine,
                 folder: settings.folder.clone(),
+                trust: Arc::new(settings.trust),
                 store,
                 observer,
                 debounce: settings.debounce.min(LONGEST_INTERVAL),
@@ -147,7 +151,17 @@ impl Reloader {
         self.reload(Patience::None).await;
     }
 
+    /// Says what the operator must know before a swap: which files are taken at all.
+    pub(super) fn announce(&self) {
+        announce_trust(&self.tools.trust);
+        self.routes.iter().for_each(RouteState::announce_pin);
+    }
+
     async fn reconfigure(&mut self, request: Reconfigure) {
+        if *self.tools.trust != request.trust {
+            self.tools.trust = Arc::new(request.trust);
+            announce_trust(&self.tools.trust);
+        }
         for configured in request.routes {
             let name = configured.record.name.as_str();
             match self.routes.iter_mut().find(|route| **route.route() == *name) {
@@ -226,8 +240,8 @@ impl Reloader {
         if !self.listing.policies.contains(policy) {
             return Found::Missing(format!("{} does not exist; put the policy there", path.display()));
         }
-        let limit = self.tools.engine.limits().file_size as u64;
-        match off_path(move || folder::read(&path, limit)).await {
+        let (trust, limit) = (Arc::clone(&self.tools.trust), self.tools.engine.limits().file_size as u64);
+        match off_path(move || folder::read_for(&trust, &path, limit)).await {
             Ok(Ok(file)) => Found::File(Source::Folder, file),
             Ok(Err(ReadError::Missing(text))) => Found::Missing(text),
             Ok(Err(error @ ReadError::Unusable { .. })) => Found::Unusable(error.to_string()),
@@ -237,7 +251,7 @@ impl Reloader {
 
     async fn check_one_unused(&mut self) {
         if let Some(folder) = &self.folder {
-            self.unused.check_one(&folder.status.path, &self.tools.engine).await;
+            self.unused.check_one(&folder.status.path, &self.tools).await;
             self.publish();
         }
     }
@@ -245,11 +259,31 @@ impl Reloader {
     fn publish(&self) {
         self.status.store(Arc::new(PoliciesStatus {
             folder: self.folder.as_ref().map(|folder| folder.status.clone()),
+            trust: Trust::clone(&self.tools.trust),
             routes: self.routes.iter().map(RouteState::status).collect(),
             unused: self.unused.status(),
             candidates: self.listing.candidates.iter().cloned().collect(),
         }));
     }
+}
+
+fn announce_trust(trust: &Trust) {
+    if let Some(allow) = &trust.allow {
+        tracing::info!(
+            allow = listed(allow),
+            "only policy files with these digests are loaded; to swap to another, add its digest to `allow` under [policies] and send SIGHUP"
+        );
+    }
+    if let Some(keys) = &trust.public_keys {
+        tracing::info!(
+            keys = listed(keys.iter().map(PublicKey::id)),
+            "only policy files that one of these keys signed are loaded; the signature lies beside the file, as NAME.wasm.minisig"
+        );
+    }
+}
+
+fn listed(items: impl IntoIterator<Item = impl ToString>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> String {

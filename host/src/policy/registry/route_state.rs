@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::RoutePolicy;
+use super::admitted::{Admitted, admit};
 use super::handle::Slot;
 use super::load::{keep, load};
 use super::reloader::Tools;
@@ -16,6 +17,7 @@ use crate::policy::engine::Revision;
 use crate::policy::folder::PolicyFile;
 use crate::policy::last_good::LastGood;
 use crate::policy::status::{LastError, LiveStatus, RoutePolicyStatus, Source};
+use crate::policy::trust::FileDigest;
 use crate::timestamp::Timestamp;
 use refused::{Pair, Refusal, Refused};
 
@@ -25,16 +27,6 @@ pub(super) enum Found {
     File(Source, PolicyFile),
     Missing(String),
     Unusable(String),
-}
-
-impl Found {
-    /// The file's digest, or why there is none.
-    fn identity(&self) -> &str {
-        match self {
-            Self::File(_, file) => &file.digest,
-            Self::Missing(text) | Self::Unusable(text) => text,
-        }
-    }
 }
 
 /// Whether what cannot be used may still be on its way.
@@ -59,11 +51,10 @@ pub(super) struct RouteState {
 
 struct Live {
     pair: Pair,
-    source: Source,
     since: Timestamp,
     revision: Arc<Revision>,
     /// What the revision was made from.
-    policy: LastGood,
+    admitted: Admitted,
 }
 
 impl RouteState {
@@ -85,27 +76,50 @@ impl RouteState {
     pub(super) fn configure(&mut self, configured: RoutePolicy) {
         self.refused = None;
         if *self.configured != configured {
-            self.configured = Arc::new(configured);
+            let pin = std::mem::replace(&mut self.configured, Arc::new(configured)).policy_digest.clone();
             self.generation += 1;
+            if pin != self.configured.policy_digest {
+                self.announce_pin();
+            }
+        }
+    }
+
+    /// Says at start, rather than at the first file that is refused, that a pin and hot swapping exclude each other.
+    pub(super) fn announce_pin(&self) {
+        if let Some(pin) = &self.configured.policy_digest {
+            tracing::info!(
+                route = %self.route(),
+                policy = self.policy_name(),
+                policy_digest = %pin,
+                "the route is pinned to one file: a file with another digest is not taken; to swap, change the route's `policy_digest` and send SIGHUP"
+            );
         }
     }
 
     /// Makes the pair of `found` and the configured settings live, unless it is already or was rejected before.
     /// Returns whether to look again soon.
     pub(super) async fn look(&mut self, found: &Found, patience: Patience, tools: &Tools) -> bool {
-        let pair = Pair { content: found.identity().to_owned(), generation: Some(self.generation) };
-        if let Some(live) = self.live.as_mut().filter(|live| live.pair == pair) {
-            if let Found::File(source, _) = found {
-                live.source = *source;
-            }
+        let admitted = self.admitted(found, tools).await;
+        let content = match &admitted {
+            Ok(admitted) => &admitted.policy().file.digest,
+            Err(text) => text,
+        };
+        let pair = Pair { content: content.clone(), generation: Some(self.generation) };
+        if let (Ok(admitted), Some(live)) = (&admitted, self.live.as_mut().filter(|live| live.pair == pair)) {
+            let signature = &admitted.policy().file.signature;
+            // The same bytes with another signature, by a new key perhaps, are no swap, but a restart needs the signature.
+            let signed_anew = signature.is_some() && *signature != live.admitted.policy().file.signature;
+            live.admitted = admitted.clone();
             self.refused = None;
-            self.keep_later(tools).await;
+            if signed_anew || self.unkept.is_some() {
+                self.keep_later(tools).await;
+            }
             return false;
         }
         let known = self.refused.take().filter(|refused| refused.pair == pair);
         let mut refused = match known {
             Some(known) if !known.may_pass => known,
-            known => match self.try_found(found, &pair, tools).await {
+            known => match self.try_admitted(admitted, pair.clone(), tools).await {
                 Ok(()) => return false,
                 Err(refusal) => Refused::again(known, pair, refusal),
             },
@@ -120,23 +134,29 @@ impl RouteState {
         self.refused = Some(refused);
         if newly {
             self.fall_back(found, tools).await;
+            self.tell_of_lost_trust(tools).await;
         }
         look_again
     }
 
-    async fn try_found(&mut self, found: &Found, pair: &Pair, tools: &Tools) -> Result<(), Refusal> {
+    /// What was found, with the configured settings, or why it cannot be loaded.
+    async fn admitted(&self, found: &Found, tools: &Tools) -> Result<Admitted, String> {
         let (source, file) = match found {
-            Found::File(source, file) => (*source, file),
-            Found::Missing(text) | Found::Unusable(text) => {
-                return Err(Refusal::of_the_pair(text.clone()));
-            }
+            Found::File(source, file) => (*source, file.clone()),
+            Found::Missing(text) | Found::Unusable(text) => return Err(text.clone()),
         };
-        let policy = LastGood {
-            policy: self.policy_name().to_owned(),
-            file: file.clone(),
-            settings: self.configured.settings.clone(),
-        };
-        self.activate(policy, source, pair.clone(), tools).await
+        let settings = self.configured.settings.clone();
+        let policy = LastGood { policy: self.policy_name().to_owned(), file, settings };
+        admit(tools, &self.configured, source, policy).await
+    }
+
+    async fn try_admitted(
+        &mut self,
+        admitted: Result<Admitted, String>,
+        pair: Pair,
+        tools: &Tools,
+    ) -> Result<(), Refusal> {
+        self.activate(admitted.map_err(Refusal::of_the_pair)?, pair, tools).await
     }
 
     fn policy_name(&self) -> &str {
@@ -144,14 +164,15 @@ impl RouteState {
     }
 
     /// Loads, keeps, swaps.
-    async fn activate(&mut self, policy: LastGood, source: Source, pair: Pair, tools: &Tools) -> Result<(), Refusal> {
+    async fn activate(&mut self, admitted: Admitted, pair: Pair, tools: &Tools) -> Result<(), Refusal> {
         let started = Instant::now();
-        let loaded = load(&tools.engine, &self.configured, &policy).await;
-        let title = || tools.title(&policy.policy, source);
+        let loaded = load(&tools.engine, &self.configured, &admitted).await;
+        let policy = admitted.policy();
+        let title = || tools.title(&policy.policy, admitted.source());
         let revision = loaded.map_err(|text| Refusal::of_the_pair(format!("{}: {text}", title())))?;
         // A swap that could not be undone by a restart is not made: the route has a policy, and the operator time.
         // A route without one is better off judging now than pausing for a full disk.
-        self.unkept = match keep(&tools.store, self.route(), &policy).await {
+        self.unkept = match keep(&tools.store, self.route(), policy).await {
             Ok(()) => None,
             Err(text) if self.live.is_some() => {
                 let text = format!("{} was not activated: {text}", revision.maker());
@@ -167,22 +188,27 @@ impl RouteState {
             route = %self.route(),
             policy = policy.policy,
             revision = revision.maker().revision,
+            digest = %FileDigest::of(&policy.file),
+            signed_by = admitted.signed_by().map(tracing::field::display),
             took = ?started.elapsed(),
             "policy loaded"
         );
         let to = revision.maker().as_ref().clone();
         tools.observer.emit(self.route(), EventKind::PolicySwapped { from: before, to });
-        self.live = Some(Live { pair, source, since: Timestamp::now(), revision, policy });
+        self.live = Some(Live { pair, since: Timestamp::now(), revision, admitted });
         Ok(())
     }
 
-    /// Tries again to keep what went live without.
+    /// Keeps what is live already.
     async fn keep_later(&mut self, tools: &Tools) {
-        let (Some(live), Some(unkept)) = (&self.live, &mut self.unkept) else { return };
-        match keep(&tools.store, &self.slot.route, &live.policy).await {
-            Ok(()) => self.unkept = None,
-            Err(text) => unkept.text = text,
-        }
+        let Some(live) = &self.live else { return };
+        self.unkept = match keep(&tools.store, &self.slot.route, live.admitted.policy()).await {
+            Ok(()) => None,
+            Err(text) => {
+                let at = self.unkept.take().map_or_else(Timestamp::now, |before| before.at);
+                Some(LastError { at, text })
+            }
+        };
     }
 
     fn tell(&self, error: &str) {
@@ -192,14 +218,17 @@ impl RouteState {
 
     pub(super) fn status(&self) -> RoutePolicyStatus {
         let refused = self.refused.as_ref().filter(|refused| refused.declared).map(|refused| &refused.error);
+        let live = self.live.as_ref();
         RoutePolicyStatus {
             route: self.route().to_string(),
-            policy: self.live.as_ref().map_or_else(|| self.policy_name(), |live| &live.policy.policy).to_owned(),
-            live: self.live.as_ref().map(|live| LiveStatus {
+            policy: live.map_or_else(|| self.policy_name(), |live| &live.admitted.policy().policy).to_owned(),
+            policy_digest: self.configured.policy_digest.clone(),
+            live: live.map(|live| LiveStatus {
                 revision: live.revision.maker().revision.clone(),
                 file_digest: live.revision.file_digest().to_owned(),
                 live_since: live.since,
-                source: live.source,
+                source: live.admitted.source(),
+                signed_by: live.admitted.signed_by(),
                 start: live.revision.start(),
             }),
             last_error: refused.or(self.unkept.as_ref()).cloned(),

@@ -6,3 +6,4 @@ mod settings;
 mod support;
 mod tiny_policy;
 mod trouble;
+mod trust;

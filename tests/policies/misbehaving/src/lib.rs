@@ -73,7 +73,7 @@ impl Policy for Misbehaving {
 
     fn needs(&self) -> Needs {
         let headers = self.settings.headers.clone().map_or(HeaderNeeds::All, HeaderNeeds::Named);
-        Needs { body: self.settings.body, headers }
+        Needs { body: self.settings.body, headers, ..Needs::default() }
     }
 
     fn settings_schema() -> Option<&'static str> {

@@ -10,14 +10,17 @@ use crate::policy::inspection::{Form, Inspection};
 use crate::policy::purity::{self, Impurity, Purity};
 use crate::policy::rejection::{Problem as Refused, Rejection};
 use crate::policy::settings_schema;
+use crate::policy::trial::{Refusal, read_trusted};
 use crate::verdict::{Fault, Verdict};
 
 /// Does what a host does before a swap, and looks for hidden state.
 pub(super) fn examine(judged: &Judged, engine: &Engine) -> Report {
     let mut examination = Examination { judged, steps: Vec::new(), troubles: Vec::new() };
-    let stopped = examination.run(engine).err();
-    if let Some(rejection) = &stopped {
-        examination.stop(rejection);
+    // What is not trusted is not even compiled.
+    if examination.trust(engine)
+        && let Err(rejection) = examination.run(engine)
+    {
+        examination.stop(&rejection);
     }
     let Examination { mut steps, troubles, .. } = examination;
     let reached = steps.last().map(|line| line.step);
@@ -26,7 +29,7 @@ pub(super) fn examine(judged: &Judged, engine: &Engine) -> Report {
     Report {
         policy: judged.policy.name.clone(),
         route: judged.route.name.clone(),
-        right: steps.iter().all(|line| matches!(line.result, Mark::Passed | Mark::Doubtful)),
+        right: steps.iter().all(|line| line.result != Mark::Failed),
         steps,
         troubles,
     }
@@ -39,6 +42,37 @@ struct Examination<'j> {
 }
 
 impl Examination<'_> {
+    /// Whether a host with this configuration would load the file at all.
+    fn trust(&mut self, engine: &Engine) -> bool {
+        let judged = self.judged;
+        let (Some(hosted), Some(path)) = (&judged.hosted, &judged.policy.path) else {
+            let found = match judged.policy.path {
+                None => "it is part of the program",
+                Some(_) => "not looked at: --config says which files a host trusts",
+            };
+            self.steps.push(Line { step: Step::Trust, result: Mark::NotReached, found: vec![found.into()] });
+            return true;
+        };
+        let pin = hosted.policy_digest.as_ref();
+        let (what, cure) = match read_trusted(path, engine.limits().file_size as u64, &judged.trust, pin) {
+            Ok(_) if judged.trust.is_open() && pin.is_none() => {
+                self.pass(Step::Trust, "the configuration trusts every file");
+                return true;
+            }
+            Ok(_) => {
+                self.pass(Step::Trust, "it is what the configuration demands");
+                return true;
+            }
+            Err(Refusal::Untrusted { distrust, .. }) => (distrust.what(), distrust.cure()),
+            Err(Refusal::Unreadable { what, cure }) => (what, cure),
+            Err(Refusal::Missing) => ("the file is gone".to_owned(), "put it there again"),
+            Err(Refusal::Rejected { rejection, .. }) => (rejection.what(), rejection.cure()),
+        };
+        self.steps.push(Line { step: Step::Trust, result: Mark::Failed, found: vec![what.clone()] });
+        self.trouble(Severity::Error, what, cure);
+        false
+    }
+
     fn run(&mut self, engine: &Engine) -> Result<(), Rejection> {
         let judged = self.judged;
         let described = engine.describe(&judged.policy.name, &judged.policy.bytes);

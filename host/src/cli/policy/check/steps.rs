@@ -11,6 +11,7 @@ use crate::policy::rejection::{Rejection, Step as Asked};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Step {
+    Trust,
     File,
     Interface,
     Compilation,
@@ -23,7 +24,8 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
+        Self::Trust,
         Self::File,
         Self::Interface,
         Self::Compilation,
@@ -37,6 +39,7 @@ impl Step {
 
     pub(super) const fn title(self) -> &'static str {
         match self {
+            Self::Trust => "trust",
             Self::File => "file",
             Self::Interface => "interface",
             Self::Compilation => "compilation",
@@ -55,6 +58,7 @@ impl Step {
             Rejection::TooLarge { .. }
             | Rejection::Empty
             | Rejection::NotWasm { .. }
+            | Rejection::Native
             | Rejection::Truncated { .. }
             | Rejection::Invalid { .. } => Self::File,
             Rejection::NotAPolicy { .. }

@@ -54,7 +54,8 @@ fn a_policy_that_is_right_passes_every_step() {
         assert!(report.right && report.troubles.is_empty(), "{text}");
         let steps: Vec<_> = report.steps.iter().map(|line| line.step).collect();
         assert_eq!(steps, Step::ALL, "each step is told once and in order");
-        assert!(report.steps.iter().all(|line| line.result == Mark::Passed), "{text}");
+        assert!(report.steps.iter().skip(1).all(|line| line.result == Mark::Passed), "{text}");
+        assert_eq!(mark(&report, Step::Trust), Mark::NotReached, "no configuration says whom it trusts");
     }
 }
 
@@ -88,6 +89,23 @@ fn a_policy_that_fails_a_case_that_it_carries_is_refused_and_the_case_named() {
     assert!(text.contains("fails its own case \"never\": action is"), "{text}");
 }
 
+const CONFIG: &str = "[brokers.local]\nkind = \"memory\"\n\n[[routes]]\nname = \"mails\"\nbroker = \"local\"\nsource = \"mails\"\n\
+    handler = { kind = \"command\", program = [\"true\"] }\n";
+
+#[test]
+fn a_file_that_the_configuration_does_not_trust_is_not_even_compiled() {
+    let trusting = |policies: &str| {
+        let config = format!("[policies]\nfolder = \".\"\n{policies}\n{CONFIG}");
+        check_file(STANDARD, &[("reprieve.toml", &config)], &["--config", "reprieve.toml"])
+    };
+    let (report, text) = trusting("allow = []");
+    assert_eq!((report.right, mark(&report, Step::Trust)), (false, Mark::Failed), "{text}");
+    assert_eq!(mark(&report, Step::File), Mark::NotReached);
+    assert!(text.contains("not on the list of allowed policies"), "{text}");
+    let (report, text) = trusting("");
+    assert_eq!((report.right, mark(&report, Step::Trust)), (true, Mark::Passed), "{text}");
+}
+
 const WRONG_SETTINGS: &str = "give_up = '24h'\n\n[[rules]]\nkinds = []\n";
 
 #[test]
@@ -106,9 +124,8 @@ fn settings_in_json_and_in_a_configuration_are_pointed_at_too() {
     let json = "{\n  \"rules\": [\n    { \"kinds\": [] }\n  ]\n}\n";
     let (report, text) = check_file(STANDARD, &[("settings.json", json)], &["--settings", "settings.json"]);
     assert!(!report.right && text.contains("settings.json:3:7"), "{text}");
-    let config = "[brokers.local]\nkind = \"memory\"\n\n[[routes]]\nname = \"mails\"\nbroker = \"local\"\nsource = \"mails\"\n\
-        handler = { kind = \"command\", program = [\"true\"] }\n\n[routes.settings]\nwhen = 5\n";
-    let (report, text) = check_file(STANDARD, &[("reprieve.toml", config)], &["--config", "reprieve.toml"]);
+    let config = format!("{CONFIG}\n[routes.settings]\nwhen = 5\n");
+    let (report, text) = check_file(STANDARD, &[("reprieve.toml", &config)], &["--config", "reprieve.toml"]);
     assert!(!report.right && text.contains("reprieve.toml:11:1"), "{text}");
     assert!(text.starts_with("strict on route mails"), "{text}");
 }

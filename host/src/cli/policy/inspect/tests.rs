@@ -23,7 +23,7 @@ fn inspected() -> Inspected {
         policy: "my-policy".into(),
         interface: Some("0.1.0"),
         refused: None,
-        needs: Some(Needs { body: None, headers: Some(vec!["tenant".into(), "tier".into()]) }),
+        needs: Some(Needs { body: None, headers: Some(vec!["tenant".into(), "tier".into()]), attributes: Vec::new() }),
         settings: settings_schema::settings(&schema),
         description: Some(Description {
             name: "my-policy".into(),

@@ -3,6 +3,7 @@
 use super::refused::Pair;
 use super::{Found, RouteState};
 use crate::policy::last_good::LastGood;
+use crate::policy::registry::admitted::admit;
 use crate::policy::registry::load::{read_kept, with_settings};
 use crate::policy::registry::reloader::Tools;
 use crate::policy::status::Source;
@@ -14,7 +15,7 @@ impl RouteState {
         let missing = matches!(found, Found::Missing(_));
         let options = match &self.live {
             Some(live) if missing && live.pair.generation != Some(self.generation) => {
-                Vec::from_iter(self.reconfigured(&live.policy))
+                Vec::from_iter(self.reconfigured(live.admitted.policy()))
             }
             Some(_) => return,
             None => self.kept_options(missing, tools).await,
@@ -24,7 +25,8 @@ impl RouteState {
             let configured = name == self.policy_name() && policy.settings == self.configured.settings;
             let generation = configured.then_some(self.generation);
             let pair = Pair { content: policy.file.digest.clone(), generation };
-            match self.activate(policy, Source::LastGood, pair, tools).await {
+            let admitted = admit(tools, &self.configured, Source::LastGood, policy).await;
+            match self.try_admitted(admitted, pair, tools).await {
                 Ok(()) => {
                     tracing::warn!(route = %self.route(), policy = name, "the route runs on its last good policy");
                     return;
@@ -40,6 +42,22 @@ impl RouteState {
         }
         if self.live.is_none() {
             tracing::error!(route = %self.route(), "the route has no policy and pauses until one can be loaded");
+        }
+    }
+
+    /// What is live is not taken away, since a route without a policy helps nobody. Where it is no longer trusted, this is
+    /// said beside what was refused.
+    pub(super) async fn tell_of_lost_trust(&mut self, tools: &Tools) {
+        let Some(live) = &self.live else { return };
+        let (source, policy) = (live.admitted.source(), live.admitted.policy().clone());
+        let Err(error) = admit(tools, &self.configured, source, policy).await else { return };
+        let meanwhile =
+            "the live policy is no longer trusted; it judges until another is taken, but not after a restart";
+        tracing::warn!(route = %self.route(), error, "{meanwhile}");
+        // What may pass is compared by its text when it is tried again.
+        if let Some(refused) = self.refused.as_mut().filter(|refused| !refused.may_pass) {
+            refused.error.text.push_str("; ");
+            refused.error.text.push_str(meanwhile);
         }
     }
 

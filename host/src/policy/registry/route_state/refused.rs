@@ -8,7 +8,7 @@ use crate::timestamp::Timestamp;
 /// What a reload compares: the same pair is not loaded again, whether it went live or was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// The file's digest, or why there is none.
+    /// The file's digest, or why there is no file that may be loaded.
     pub(super) content: String,
     /// Of the route's configuration; `None` for settings or a policy that it no longer names.
     pub(super) generation: Option<u64>,

@@ -17,7 +17,7 @@ async fn rejected_settings_keep_what_is_live_and_good_ones_activate_the_file() {
     let place = Place::new();
     place.install("orders", &policy(1));
     let running = place.start(vec![orders()]).await;
-    running.policies.reconfigure(vec![with_settings(orders(), bad_settings())]).await;
+    running.reconfigure(vec![with_settings(orders(), bad_settings())]).await;
     assert!(running.error("orders").is_some(), "the answer is there when reconfiguring returns");
     assert!(running.runs("orders", &policy(1)));
 
@@ -26,7 +26,7 @@ async fn rejected_settings_keep_what_is_live_and_good_ones_activate_the_file() {
     running.until_quiet_after(scans).await;
     assert!(running.runs("orders", &policy(1)), "the new file does not take the settings either");
 
-    running.policies.reconfigure(vec![orders()]).await;
+    running.reconfigure(vec![orders()]).await;
     assert!(running.runs("orders", &policy(2)));
     assert_eq!(running.error("orders"), None);
     running.stop().await;
@@ -40,12 +40,12 @@ async fn new_settings_make_a_new_revision_of_the_same_file() {
     let before = running.route("orders").live.unwrap();
     let mut changed = orders();
     changed.record.dead_letters.push("invalid".to_owned());
-    running.policies.reconfigure(vec![changed.clone()]).await;
+    running.reconfigure(vec![changed.clone()]).await;
     let after = running.route("orders").live.unwrap();
     assert_eq!(before.file_digest, after.file_digest);
     assert_ne!(before.revision, after.revision);
     assert_eq!(running.swaps(), 2);
-    running.policies.reconfigure(vec![changed]).await;
+    running.reconfigure(vec![changed]).await;
     assert_eq!(running.swaps(), 0, "nothing changed");
     running.stop().await;
 }
@@ -56,13 +56,13 @@ async fn a_route_can_be_given_another_policy_and_the_embedded_one() {
     place.install("orders", &policy(1));
     place.install("strict", &policy(2));
     let running = place.start(vec![orders()]).await;
-    running.policies.reconfigure(vec![route("orders", Some("strict"))]).await;
+    running.reconfigure(vec![route("orders", Some("strict"))]).await;
     assert!(running.runs("orders", &policy(2)));
-    running.policies.reconfigure(vec![route("orders", None)]).await;
+    running.reconfigure(vec![route("orders", None)]).await;
     let status = running.route("orders");
     assert_eq!((status.policy.as_str(), status.live.unwrap().source), ("standard", Source::Embedded));
     // A policy that is not there leaves the route on what it has.
-    running.policies.reconfigure(vec![route("orders", Some("absent"))]).await;
+    running.reconfigure(vec![route("orders", Some("absent"))]).await;
     assert!(running.error("orders").unwrap().contains("absent.wasm does not exist"));
     let status = running.route("orders");
     assert_eq!((status.policy.as_str(), status.live.unwrap().source), ("standard", Source::Embedded));
@@ -78,11 +78,11 @@ async fn settings_can_change_while_the_file_is_deleted() {
     fs::remove_file(place.file("orders")).unwrap();
     let mut changed = orders();
     changed.record.max_body = 7;
-    running.policies.reconfigure(vec![changed.clone()]).await;
+    running.reconfigure(vec![changed.clone()]).await;
     let after = running.route("orders").live.unwrap();
     assert_eq!(before.file_digest, after.file_digest);
     assert_ne!(before.revision, after.revision);
-    running.policies.reconfigure(vec![with_settings(changed, bad_settings())]).await;
+    running.reconfigure(vec![with_settings(changed, bad_settings())]).await;
     assert_eq!(running.route("orders").live.unwrap().revision, after.revision);
     assert!(running.error("orders").unwrap().contains("; and the last good copy of "));
     running.stop().await;
@@ -98,7 +98,7 @@ async fn each_route_has_its_own_settings_for_a_shared_file() {
     assert!(!running.policies.handle("strict").unwrap().is_ready());
     place.install("shared", &policy(2));
     running.until_runs("lax", &policy(2)).await;
-    running.policies.reconfigure(vec![with_settings(strict, json!({}))]).await;
+    running.reconfigure(vec![with_settings(strict, json!({}))]).await;
     until("the strict route", || running.runs("strict", &policy(2))).await;
     running.stop().await;
 }

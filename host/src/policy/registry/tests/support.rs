@@ -17,6 +17,7 @@ use crate::policy::folder::PolicyFile;
 use crate::policy::registry::{Policies, PolicySettings, RoutePolicy};
 use crate::policy::route_record::RouteRecord;
 use crate::policy::status::{PoliciesStatus, RoutePolicyStatus, Source};
+use crate::policy::trust::Trust;
 
 /// Short, so that tests are; a test that needs a file to be half written does not depend on it.
 const DEBOUNCE: Duration = Duration::from_millis(30);
@@ -52,6 +53,7 @@ pub(super) fn route(name: &str, policy: Option<&str>) -> RoutePolicy {
             max_body: 1024,
         },
         policy: policy.map(str::to_owned),
+        policy_digest: None,
         settings: json!({}),
     }
 }
@@ -102,6 +104,7 @@ impl Place {
             debounce: DEBOUNCE,
             // Never, so that only the watcher can have noticed.
             rescan: Duration::from_secs(24 * 60 * 60),
+            trust: Trust::default(),
         }
     }
 
@@ -121,6 +124,11 @@ impl Running {
         let events = observer.subscribe();
         let engine = Engine::new(EngineLimits::default()).unwrap();
         Self { policies: Policies::start(engine, settings, routes, observer).await.unwrap(), events }
+    }
+
+    /// Takes other routes, and demands nothing of their files.
+    pub(super) async fn reconfigure(&self, routes: Vec<RoutePolicy>) {
+        self.policies.reconfigure(Trust::default(), routes).await;
     }
 
     pub(super) fn status(&self) -> PoliciesStatus {

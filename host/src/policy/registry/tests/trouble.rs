@@ -155,7 +155,7 @@ async fn after_shutdown_the_live_revisions_judge_on_and_reconfiguring_does_nothi
     place.install("orders", &policy(1));
     let running = place.start(vec![route("orders", Some("orders"))]).await;
     running.policies.shutdown().await;
-    running.policies.reconfigure(vec![route("orders", None)]).await;
+    running.reconfigure(vec![route("orders", None)]).await;
     assert!(running.runs("orders", &policy(1)));
     assert!(running.policies.handle("orders").unwrap().decide(failure()).await.result.is_ok());
 }

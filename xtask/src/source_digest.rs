@@ -1,10 +1,9 @@
 //! A digest of the sources that shape a policy, kept in a custom section of the built file.
 //!
 //! It is the SHA-256 of, for each file in the order of its path: the path from the workspace's root, a
-//! NUL, the file's length in decimal, a NUL, and its bytes. The files are `Cargo.toml` and `src/` of the
-//! SDK and of every policy that the host embeds, files named `tests.rs` left out, and the SDK's `wit/`. The
-//! compiler and the dependencies are not in it: the digest says that a file was built from these
-//! sources, and not that another build would give the same bytes.
+//! NUL, the file's length in decimal, a NUL, and its bytes. The compiler and the dependencies are not in
+//! it: the digest says that a file was built from these sources, and not that another build would give
+//! the same bytes.
 
 use std::borrow::Cow;
 use std::fs;
@@ -19,13 +18,13 @@ use crate::workspace;
 
 const SECTION: &str = "reprieve:source-digest";
 
-/// The digest of the sources of these policies, crates of `plugins/`, in hexadecimal.
-pub(super) fn of_tree(policies: &[&str]) -> Result<String> {
+/// The digest of these files, which are in the workspace, in hexadecimal.
+pub(crate) fn of(files: &[PathBuf]) -> Result<String> {
     let mut named = Vec::new();
-    for file in sources(policies)? {
+    for file in files {
         let path = file.strip_prefix(workspace::root()).context("a source is in the workspace")?;
         let name = path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))?.replace('\\', "/");
-        named.push((name, fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?));
+        named.push((name, fs::read(file).with_context(|| format!("cannot read {}", file.display()))?));
     }
     named.sort();
     let mut hash = Sha256::new();
@@ -36,26 +35,14 @@ pub(super) fn of_tree(policies: &[&str]) -> Result<String> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn sources(policies: &[&str]) -> Result<Vec<PathBuf>> {
-    let sdk = workspace::root().join("plugin-sdk");
-    let plugins = policies.iter().map(|name| workspace::root().join("plugins").join(name));
-    let mut files = workspace::files_below(&sdk.join("wit"))?;
-    for package in plugins.chain([sdk]) {
-        files.push(package.join("Cargo.toml"));
-        files.extend(workspace::files_below(&package.join("src"))?);
-    }
-    files.retain(|file| file.file_name().is_none_or(|name| name != "tests.rs"));
-    Ok(files)
-}
-
 /// The module with the digest in it.
-pub(super) fn put(mut module: Vec<u8>, digest: &str) -> Vec<u8> {
+pub(crate) fn put(mut module: Vec<u8>, digest: &str) -> Vec<u8> {
     CustomSection { name: SECTION.into(), data: Cow::Borrowed(digest.as_bytes()) }.append_to(&mut module);
     module
 }
 
 /// The digest in a module.
-pub(super) fn get(module: &[u8]) -> Result<String> {
+pub(crate) fn get(module: &[u8]) -> Result<String> {
     for payload in Parser::new(0).parse_all(module) {
         if let Payload::CustomSection(section) = payload?
             && section.name() == SECTION
@@ -63,7 +50,7 @@ pub(super) fn get(module: &[u8]) -> Result<String> {
             return Ok(String::from_utf8(section.data().to_vec())?);
         }
     }
-    anyhow::bail!("no section `{SECTION}`: run `cargo xtask policies`")
+    anyhow::bail!("no section `{SECTION}`: it was not built by `cargo xtask`")
 }
 
 #[cfg(test)]
@@ -78,15 +65,16 @@ mod tests {
     }
 
     #[test]
-    fn a_module_without_a_digest_is_an_error_that_says_what_to_run() {
+    fn a_module_without_a_digest_is_an_error_that_says_what_should_have_built_it() {
         let error = get(&wasm_encoder::Module::new().finish()).unwrap_err().to_string();
-        assert!(error.contains("cargo xtask policies"), "{error}");
+        assert!(error.contains("cargo xtask"), "{error}");
     }
 
     #[test]
-    fn the_digest_of_the_tree_does_not_change_by_itself() {
-        let digest = || of_tree(&["standard"]).unwrap();
-        assert_eq!(digest(), digest());
-        assert_ne!(digest(), of_tree(&["standard", "by-error-kind"]).unwrap());
+    fn a_digest_depends_on_names_and_contents_and_not_on_the_order_in_which_they_are_given() {
+        let file = |name: &str| workspace::root().join("xtask").join(name);
+        let both = of(&[file("Cargo.toml"), file("src/main.rs")]).unwrap();
+        assert_eq!(both, of(&[file("src/main.rs"), file("Cargo.toml")]).unwrap());
+        assert_ne!(both, of(&[file("Cargo.toml")]).unwrap());
     }
 }
