@@ -38,4 +38,4 @@ mod text;
 pub(crate) mod trial;
 pub mod trust;
 pub mod usage;
-mod watcher;
+pub(crate) mod watcher;

@@ -5,6 +5,7 @@ pub mod bindings;
 mod convert;
 mod mark;
 
+use std::mem::ManuallyDrop;
 use std::sync::{Once, OnceLock};
 
 use bindings::exports::reprieve::policy::policy::{self as exports, Guest};
@@ -53,7 +54,9 @@ impl<C: Component> Guest for C {
     fn decide(failure: exports::Failure) -> exports::Verdict {
         send_panics_to_the_log();
         let policy = C::configured().get().expect("a host configures a policy before it asks for verdicts");
-        policy.decide(&failure.into()).into()
+        // Never freed: the instance ends with this decision, and its memory as a whole.
+        let failure = ManuallyDrop::new(failure.into());
+        policy.decide(&failure).into()
     }
 }
 

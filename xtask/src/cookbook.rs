@@ -1,19 +1,18 @@
 //! The policies of the SDK's cookbook, built to WebAssembly as a reader would build them: each a file of its own, on the
 //! SDK and serde.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use reprieve_toolchain::Toolchain;
 
-use crate::wasm::{self, WasmToolchain};
-use crate::workspace;
+use crate::{wasm, workspace};
 
 const COOKBOOK: &str = "plugin-sdk/docs/cookbook.md";
 
 /// Builds every recipe to `NN.wasm` in this folder, and says how many there are.
-pub(crate) fn build(toolchain: &WasmToolchain, folder: &Path) -> Result<usize> {
+pub(crate) fn build(toolchain: &Toolchain, folder: &Path) -> Result<usize> {
     let path = workspace::root().join(COOKBOOK);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let recipes = recipes(&text);
@@ -21,10 +20,8 @@ pub(crate) fn build(toolchain: &WasmToolchain, folder: &Path) -> Result<usize> {
 
     let package = workspace::root().join("target/cookbook");
     write_package(&package, &recipes)?;
-    let manifest = package.join("Cargo.toml");
-    let arguments = ["--examples".as_ref(), "--offline".as_ref(), "--manifest-path".as_ref(), manifest.as_os_str()];
     // Without what makes files a little smaller and builds of twelve of them much longer.
-    let built = wasm::cargo_build(toolchain, "dev", arguments as [&OsStr; 4])?.join("examples");
+    let built = wasm::build_examples(toolchain, &package)?;
     for number in 1..=recipes.len() {
         let module = built.join(format!("cookbook_{number:02}.wasm"));
         let module = fs::read(&module).with_context(|| format!("cannot read {}", module.display()))?;

@@ -1,11 +1,14 @@
 //! `reprieve policy …`: writing policies, one file a command.
 
 mod bench;
+mod build;
 mod check;
 mod failure_argument;
 mod inspect;
 mod judged;
+mod new;
 mod run;
+mod test;
 mod timeline;
 mod usage;
 mod words;
@@ -36,11 +39,14 @@ From nothing to a policy that judges:
 
 #[derive(Debug, Clone, Subcommand)]
 enum PolicyCommand {
+    New(new::NewArguments),
+    Build(build::BuildArguments),
     Check(check::CheckArguments),
+    Test(test::TestArguments),
     Run(run::RunArguments),
-    Inspect(inspect::InspectArguments),
-    Bench(bench::BenchArguments),
     Timeline(timeline::TimelineArguments),
+    Bench(bench::BenchArguments),
+    Inspect(inspect::InspectArguments),
 }
 
 /// Does what the arguments say.
@@ -49,10 +55,13 @@ enum PolicyCommand {
 /// Those of the command.
 pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
+        PolicyCommand::New(arguments) => new::new(arguments),
+        PolicyCommand::Build(arguments) => build::build(arguments),
         PolicyCommand::Check(arguments) => check::check(arguments),
+        PolicyCommand::Test(arguments) => test::test(arguments),
         PolicyCommand::Run(arguments) => run::run(arguments),
-        PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
-        PolicyCommand::Bench(arguments) => bench::bench(arguments),
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
+        PolicyCommand::Bench(arguments) => bench::bench(arguments),
+        PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
     }
 }

@@ -23,6 +23,18 @@ fn each_command_explains_itself_with_examples() {
     insta::assert_snapshot!("help_send", help::<send::SendArguments>("send"));
 }
 
+/// The long help of `reprieve policy` with this command.
+fn policy_help(command: &str) -> String {
+    let reprieve = Arguments::command().term_width(100);
+    reprieve.try_get_matches_from(["reprieve", "policy", command, "--help"]).unwrap_err().to_string()
+}
+
+#[test]
+fn each_command_for_policies_explains_itself_with_examples() {
+    insta::assert_snapshot!("help_policy_new", policy_help("new"));
+    insta::assert_snapshot!("help_policy_build", policy_help("build"));
+}
+
 #[test]
 fn the_arguments_are_consistent() {
     Arguments::command().debug_assert();

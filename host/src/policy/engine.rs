@@ -4,6 +4,7 @@
 //!
 //! * `limits`, `config`: what a policy may use, and Wasmtime set up for it.
 //! * `binary`: is this file a policy, and as a component? Without running it.
+//! * `compilers`: the threads that compile.
 //! * `prepared`: compiled and described; shared by all routes that name the same file.
 //! * `snapshot`: a configured instance turned into a component that starts configured.
 //! * `load`: all of these in order, and the smoke decisions.
@@ -14,6 +15,7 @@
 
 mod binary;
 mod cases;
+mod compilers;
 mod config;
 mod description;
 mod fault;
@@ -37,10 +39,12 @@ use lru::LruCache;
 use wasmtime::component::{HasSelf, Linker};
 
 use super::bindings::reprieve::policy::log as wit_log;
-use super::cases::{Case, CaseResult};
+use super::cases::Case;
 pub use super::lower::Needs;
 use super::rejection::Rejection;
 use super::route_record::RouteRecord;
+pub use cases::CaseRun;
+use compilers::Compilers;
 pub use description::Description;
 pub use limits::EngineLimits;
 use log_lines::Identity;
@@ -71,6 +75,7 @@ struct Shared {
     /// Instructions are counted.
     metered: bool,
     slots: Arc<Slots>,
+    compilers: Compilers,
     /// By the digest of the file.
     prepared: Mutex<LruCache<String, Arc<Prepared>>>,
 }
@@ -120,6 +125,7 @@ impl Engine {
                 wasmtime,
                 linker,
                 slots,
+                compilers: Compilers::start().context("the system gives no threads to compile policies on")?,
                 limits,
                 metered,
                 prepared: Mutex::new(LruCache::new(PREPARED_FILES)),
@@ -127,8 +133,8 @@ impl Engine {
         })
     }
 
-    /// Turns a candidate into a revision: validates, compiles, configures and tries it. Takes up to some tenths of a
-    /// second, and blocks the thread for that long: not for a thread that runs async tasks.
+    /// Turns a candidate into a revision: validates, compiles, judges the cases that it carries, configures and tries it.
+    /// Takes up to some tenths of a second, and blocks the thread for that long: not for a thread that runs async tasks.
     ///
     /// # Errors
     /// The first thing that is wrong, with its cure.
@@ -145,11 +151,12 @@ impl Engine {
         Ok(self.prepare(file, &load::file_digest(file), &identity)?.description.clone())
     }
 
-    /// Judges each case with a clean instance that is configured as the case says. Blocks the thread.
+    /// Judges each case with a clean instance that is configured as the case says. The cases that the file itself carries
+    /// are not looked at. Blocks the thread.
     ///
     /// # Errors
     /// The file is no policy.
-    pub fn run_cases(&self, name: &str, file: &[u8], cases: &[Case]) -> Result<Vec<CaseResult>, Rejection> {
+    pub fn run_cases(&self, name: &str, file: &[u8], cases: &[Case]) -> Result<Vec<CaseRun>, Rejection> {
         let prepared = self.prepare(file, &load::file_digest(file), &Arc::new(Identity::made_up(name, "cases")))?;
         Ok(cases.iter().map(|case| cases::run(self, &prepared.program, name, case)).collect())
     }
@@ -160,7 +167,7 @@ impl Engine {
         &self.shared.limits
     }
 
-    /// What the file is once compiled. Files are compiled one after the other: each compilation uses every core as it
+    /// What the file is once compiled, whatever its cases. Files are compiled one after the other: each compilation uses every core as it
     /// is, and several routes that name one file then compile it once.
     fn prepare(&self, bytes: &[u8], digest: &str, identity: &Arc<Identity>) -> Result<Arc<Prepared>, Rejection> {
         let mut prepared = self.shared.prepared.lock().unwrap_or_else(PoisonError::into_inner);

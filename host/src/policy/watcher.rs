@@ -10,18 +10,18 @@ use notify::event::{AccessKind, AccessMode, EventKind};
 
 use directory::DirectoryWatch;
 use hints::Changes;
-pub(super) use hints::{Hinted, Hints, hints};
+pub(crate) use hints::{Hinted, Hints, hints};
 
 /// Watches the policies folder, and its parent for the folder itself coming, going or being replaced.
 #[derive(Debug)]
-pub(super) struct FolderWatch {
+pub(crate) struct FolderWatch {
     folder: DirectoryWatch,
     parent: Option<DirectoryWatch>,
 }
 
 impl FolderWatch {
     /// A watch on `folder`, not armed yet.
-    pub(super) fn new(folder: &Path, hints: &Hints) -> Self {
+    pub(crate) fn new(folder: &Path, hints: &Hints) -> Self {
         // A relative path is made absolute once: the parent of `policies` would be an empty path.
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let parent = folder.parent().zip(folder.file_name()).map(|(parent, name)| {
@@ -37,7 +37,7 @@ impl FolderWatch {
     /// # Errors
     /// The folder cannot be watched now: it is missing, or the system has no more watches. The text says which, and
     /// what that means.
-    pub(super) fn arm(&mut self) -> Result<(), String> {
+    pub(crate) fn arm(&mut self) -> Result<(), String> {
         let parent = self.parent.as_mut().map_or(Ok(()), DirectoryWatch::arm);
         self.folder.arm().map_err(|error| format!("{error}; changes are only noticed by the slow rescan"))?;
         parent.map_err(|error| format!("{error}; a folder put in place of this one is only noticed by the slow rescan"))

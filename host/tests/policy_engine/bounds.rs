@@ -1,13 +1,11 @@
 //! What goes in and out is bounded, and as the policy asked for it.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use reprieve::message::{HeaderValue, Headers, Message};
 use reprieve::policy::engine::Revision;
 use reprieve::verdict::Action;
 use serde_json::{Value, json};
 
+use crate::log::Log;
 use crate::support::{failure, failure_of, misbehaving, obedient};
 
 /// What the policy saw.
@@ -133,32 +131,5 @@ fn a_panic_reaches_the_log_with_policy_and_route() {
     let line = lines.iter().find(|line| line.contains("told to panic in decide")).expect("the panic's line");
     for part in ["ERROR", "reprieve::policy", "policy=\"test\"", "route=\"orders\""] {
         assert!(line.contains(part), "{part} in {line}");
-    }
-}
-
-/// What this thread writes into the log meanwhile.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    fn capture<R>(&self, call: impl FnOnce() -> R) {
-        let writer = self.clone();
-        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        tracing::subscriber::with_default(subscriber, call);
-    }
-
-    fn lines(&self) -> Vec<String> {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap().lines().map(str::to_owned).collect()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }

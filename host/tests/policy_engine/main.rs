@@ -2,9 +2,11 @@
 
 mod bad_files;
 mod bounds;
+mod cases;
 mod decision_threads;
 mod embedded;
 mod faults;
 mod loading;
+mod log;
 mod purity;
 mod support;

@@ -1,93 +1,100 @@
-//! The time of one verdict, from a clean configured instance each time.
+//! The time of one verdict, from a clean configured instance each time, and how many two threads give.
 
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use reprieve::failure::{Failure, Health};
-use reprieve::handler_error::HandlerError;
-use reprieve::message::Message;
 use reprieve::policy::embedded;
 use reprieve::policy::engine::{Candidate, Engine, EngineLimits, Revision};
-use reprieve::policy::route_record::RouteRecord;
-use reprieve::timestamp::Timestamp;
-use reprieve::topic::Tier;
+use serde_json::{Value, json};
 
-use crate::table::{Table, median};
+use crate::fixture;
+use crate::table::{Table, median, percentile};
 
-const WARM_UP: usize = 2_000;
-const DECISIONS: usize = 20_000;
+/// Short, so that one and two threads are measured in turn under the same conditions.
+const WINDOW: Duration = Duration::from_millis(20);
+const ROUNDS: usize = 60;
+const WARM_UP: usize = 200;
 
 pub(crate) fn measure(table: &mut Table) -> anyhow::Result<()> {
     let engine = Engine::new(EngineLimits::default())?;
-    for (name, bytes) in [("standard", embedded::STANDARD), ("by-error-kind", embedded::BY_ERROR_KIND)] {
-        let begin = Instant::now();
-        let revision = Arc::new(load(&engine, name, bytes)?);
-        table.row(&format!("load {name} ({} kB)", bytes.len() / 1000), format!("{:.0?}", begin.elapsed()), "-", true);
+    measure_policy(table, &engine, "standard", embedded::STANDARD, &json!({}))?;
+    measure_policy(table, &engine, "by-error-kind", embedded::BY_ERROR_KIND, &json!({}))?;
+    measure_policy(table, &engine, "rules", &fixture::rules_policy()?, &fixture::twenty_rules())
+}
 
-        let goal = Duration::from_micros(15);
-        let one = decide_in_a_loop(&revision);
-        table.row(&format!("verdict of {name}, one thread, median"), format!("{one:.1?}"), "<= 15 µs", one <= goal);
+fn measure_policy(
+    table: &mut Table,
+    engine: &Engine,
+    name: &str,
+    bytes: &[u8],
+    settings: &Value,
+) -> anyhow::Result<()> {
+    let begin = Instant::now();
+    let revision = Arc::new(engine.load(&Candidate { name, bytes, route: &fixture::route(), settings })?);
+    table.row(&format!("load {name} ({} kB)", bytes.len() / 1000), format!("{:.0?}", begin.elapsed()), "-", true);
 
-        let threads: Vec<_> = (0..2)
-            .map(|_| {
-                let revision = Arc::clone(&revision);
-                std::thread::spawn(move || decide_in_a_loop(&revision))
-            })
-            .collect();
-        let mut medians: Vec<Duration> = threads.into_iter().map(|thread| thread.join().expect("it decides")).collect();
-        let two = median(&mut medians);
-        table.row(&format!("verdict of {name}, two threads, median"), format!("{two:.1?}"), "<= 15 µs", two <= goal);
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    let (mut rates, mut ratios) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let alone = decide_on_threads(&revision, 1, &mut one);
+        let together = decide_on_threads(&revision, 2, &mut two);
+        rates.push(together);
+        ratios.push(together / alone);
     }
+    // The goals are for a policy with settings and headers; the others have less to do.
+    let has_goals = name == "rules";
+    let goal = |goal: &'static str| if has_goals { goal } else { "-" };
+    let most = Duration::from_micros(10);
+    let (alone, together) = (median(&mut one), median(&mut two));
+    table.row(
+        &format!("verdict of {name}, one thread, median"),
+        format!("{alone:.1?}"),
+        goal("<= 10 µs"),
+        !has_goals || alone <= most,
+    );
+    table.row(&format!("verdict of {name}, one thread, p99"), format!("{:.1?}", percentile(&mut one, 99)), "-", true);
+    table.row(&format!("verdict of {name}, two threads, median"), format!("{together:.1?}"), "-", true);
+    table.row(&format!("verdict of {name}, two threads, p99"), format!("{:.1?}", percentile(&mut two, 99)), "-", true);
+    let (rate, ratio) = (median(&mut rates), median(&mut ratios));
+    table.row(&format!("verdicts of {name} a second, two threads"), format!("{rate:.0}"), "-", true);
+    table.row(
+        &format!("two threads / one thread, {name}"),
+        format!("{ratio:.2}"),
+        goal(">= 1.70"),
+        !has_goals || ratio >= 1.7,
+    );
     Ok(())
 }
 
-fn load(engine: &Engine, name: &str, bytes: &[u8]) -> anyhow::Result<Revision> {
-    let tier = |name: &str, seconds| Tier { name: name.to_owned(), delay: Duration::from_secs(seconds) };
-    let route = RouteRecord {
-        name: "orders".to_owned(),
-        source: "orders".to_owned(),
-        tiers: vec![tier("30s", 30), tier("5m", 300)],
-        dead_letters: vec!["default".to_owned(), "invalid".to_owned()],
-        retry: reprieve_sdk::RetryPolicy { max_attempts: 5, ..reprieve_sdk::RetryPolicy::default() },
-        max_retry_delay: Duration::from_secs(60),
-        max_body: 0,
-    };
-    Ok(engine.load(&Candidate { name, bytes, route: &route, settings: &serde_json::json!({}) })?)
+/// Decisions a second, all threads together.
+fn decide_on_threads(revision: &Revision, count: usize, times: &mut Vec<Duration>) -> f64 {
+    let start = Barrier::new(count);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|_| scope.spawn(|| decide_for_a_window(revision, &start))).collect();
+        let mut rate = 0.0;
+        for thread in threads {
+            let (own_rate, own_times) = thread.join().expect("it decides");
+            rate += own_rate;
+            times.extend(own_times);
+        }
+        rate
+    })
 }
 
-fn decide_in_a_loop(revision: &Revision) -> Duration {
-    let failure = failure();
+fn decide_for_a_window(revision: &Revision, start: &Barrier) -> (f64, Vec<Duration>) {
+    let failure = fixture::failure();
     for _ in 0..WARM_UP {
         revision.decide(&failure).expect("it decides");
     }
-    let mut times = Vec::with_capacity(DECISIONS);
-    for _ in 0..DECISIONS {
-        let begin = Instant::now();
+    let mut times = Vec::with_capacity(10_000);
+    start.wait();
+    let begin = Instant::now();
+    while begin.elapsed() < WINDOW {
+        let before = Instant::now();
         let verdict = revision.decide(&failure);
-        times.push(begin.elapsed());
+        times.push(before.elapsed());
         std::hint::black_box(verdict.expect("it decides"));
     }
-    median(&mut times)
-}
-
-fn failure() -> Failure {
-    let mut message = Message::new(vec![b'x'; 1024]).with_id("3f1c9f9e-order-4711");
-    for n in 0..8 {
-        message.headers.push(format!("header-{n}"), format!("a value of ordinary length, {n}"));
-    }
-    Failure {
-        body_size: 1024,
-        message: Arc::new(message),
-        attempt: 2,
-        interruptions: 0,
-        redelivered: false,
-        tier: None,
-        age_ms: 1_500,
-        expires_in_ms: None,
-        error: HandlerError::new("http-503", "the service is unavailable"),
-        health: Health::default(),
-        now: Timestamp(1_700_000_000_000),
-        seed: 42,
-        attributes: Vec::new(),
-    }
+    (times.len() as f64 / begin.elapsed().as_secs_f64(), times)
 }

@@ -4,8 +4,10 @@
 //! because a machine is slow.
 
 mod decisions;
+mod fixture;
 mod program;
 mod queue;
+mod rejected_swaps;
 mod table;
 
 use table::Table;
@@ -18,6 +20,9 @@ fn main() -> anyhow::Result<()> {
     let mut table = Table::new();
     if is_wanted("decisions") {
         decisions::measure(&mut table)?;
+    }
+    if is_wanted("rejected-swaps") {
+        rejected_swaps::measure(&mut table)?;
     }
     if is_wanted("program") {
         program::measure(&mut table)?;

@@ -38,3 +38,9 @@ pub(crate) fn median<T: Copy + PartialOrd>(values: &mut [T]) -> T {
     values.sort_by(|a, b| a.partial_cmp(b).expect("measurements can be compared"));
     values[values.len() / 2]
 }
+
+/// The value that `part` in a hundred are not above.
+pub(crate) fn percentile<T: Copy + PartialOrd>(values: &mut [T], part: usize) -> T {
+    values.sort_by(|a, b| a.partial_cmp(b).expect("measurements can be compared"));
+    values[(values.len() * part / 100).min(values.len() - 1)]
+}

@@ -75,7 +75,8 @@ fn cases() -> Vec<Candidate> {
     let endless = json!({ "name": "endless", "failure": { "error": ATTACK }, "expect": { "action": "drop" } });
     let long = json!({ "name": "long ".repeat(100_000), "expect": { "reason": format!("\u{1b}[31m\n{}", "red ".repeat(100_000)) } });
     let endless = SmallPolicy { decide: spin, cases: Some(table(vec![endless])), ..policy() };
-    let slow = SmallPolicy { configure: take_time, cases: Some(table(vec![case("slow"); 1000])), ..policy() };
+    let slow = table((0..1000).map(|number| case(&format!("slow {number}"))).collect());
+    let slow = SmallPolicy { configure: take_time, cases: Some(slow), ..policy() };
     vec![
         of("a case that loops", &endless),
         of("a thousand slow cases", &slow),

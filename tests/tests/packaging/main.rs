@@ -9,7 +9,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 /// The published packages, each with its folder.
-const PACKAGES: [(&str, &str); 2] = [("reprieve", "host"), ("reprieve-sdk", "plugin-sdk")];
+const PACKAGES: [(&str, &str); 3] =
+    [("reprieve", "host"), ("reprieve-sdk", "plugin-sdk"), ("reprieve-toolchain", "toolchain")];
 
 /// The content of each package's files, by the path in it.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -31,19 +32,27 @@ fn each_package_holds_every_file_of_its_folder_with_its_content() {
 }
 
 #[test]
-fn each_package_holds_the_policy_interface_a_readme_and_both_licences() {
+fn each_package_holds_a_readme_and_both_licences() {
     for (name, _) in PACKAGES {
-        for (path, origin) in [
-            ("wit/policy.wit", "plugin-sdk/wit/policy.wit"),
-            ("LICENSE-APACHE", "LICENSE-APACHE"),
-            ("LICENSE-MIT", "LICENSE-MIT"),
-        ] {
-            let packaged = UNPACKED[name].get(Path::new(path)).unwrap_or_else(|| panic!("{name} lacks {path}"));
-            assert!(*packaged == fs::read(root().join(origin)).unwrap(), "{name} has another {path}");
+        for path in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            assert_holds(name, path, path);
         }
         let readme = UNPACKED[name].get(Path::new("README.md")).unwrap_or_else(|| panic!("{name} lacks a README"));
         assert!(!readme.is_empty(), "the README of {name} is empty");
     }
+}
+
+#[test]
+fn host_and_sdk_hold_the_policy_interface() {
+    for name in ["reprieve", "reprieve-sdk"] {
+        assert_holds(name, "wit/policy.wit", "plugin-sdk/wit/policy.wit");
+    }
+}
+
+/// The package has at `path` what the repository has at `origin`.
+fn assert_holds(name: &str, path: &str, origin: &str) {
+    let packaged = UNPACKED[name].get(Path::new(path)).unwrap_or_else(|| panic!("{name} lacks {path}"));
+    assert!(*packaged == fs::read(root().join(origin)).unwrap(), "{name} has another {path}");
 }
 
 #[test]

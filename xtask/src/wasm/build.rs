@@ -1,55 +1,51 @@
 //! Building policy crates.
 
-use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::process::Command;
 
 use anyhow::{Context, Result};
+use reprieve_toolchain::{PROFILE, TARGET, Toolchain};
 
-use super::{TARGET, WasmToolchain};
 use crate::workspace;
 
+/// Where cargo builds policies. A folder of its own: another compiler would make cargo build the whole of `target` again
+/// and again.
+pub(super) const FOLDER: &str = "target/wasm";
+
 /// Builds these packages, whose names begin with `policy-`, and gives each one's module.
-pub(crate) fn build(toolchain: &WasmToolchain, packages: &[String]) -> Result<Vec<Vec<u8>>> {
-    let named = packages.iter().flat_map(|package| ["--package".as_ref(), OsStr::new(package)]);
-    let folder = cargo_build(toolchain, "policy", named)?;
-    packages.iter().map(|package| read(&folder, package)).collect()
+pub(crate) fn build(toolchain: &Toolchain, packages: &[String]) -> Result<Vec<Vec<u8>>> {
+    packages.iter().map(|package| build_one(toolchain, package)).collect()
 }
 
-/// Builds the package that is a workspace of its own in this folder, as its lock file says, and gives its module.
-pub(crate) fn build_alone(toolchain: &WasmToolchain, folder: &Path, package: &str) -> Result<Vec<u8>> {
-    let manifest = folder.join("Cargo.toml");
-    let built =
-        cargo_build(toolchain, "policy", ["--locked".as_ref(), "--manifest-path".as_ref(), manifest.as_os_str()])?;
-    read(&built, package)
+fn build_one(toolchain: &Toolchain, package: &str) -> Result<Vec<u8>> {
+    let mut cargo = toolchain.build();
+    cargo.current_dir(workspace::root()).args(["--package", package]).args(Toolchain::profile_arguments());
+    read(&run(&mut cargo, PROFILE)?, package)
 }
 
-/// Runs `cargo build` for wasm32 and gives the folder that the modules are in.
-pub(crate) fn cargo_build<'a>(
-    toolchain: &WasmToolchain,
-    profile: &str,
-    arguments: impl IntoIterator<Item = &'a OsStr>,
-) -> Result<PathBuf> {
-    // A folder of its own: another compiler would make cargo build the whole of `target` again and again.
-    let target = workspace::root().join("target/wasm");
+/// Builds the package that is a workspace of its own in this folder, as its lock file and its own profile say, and gives
+/// its module.
+pub(crate) fn build_alone(toolchain: &Toolchain, folder: &Path, package: &str) -> Result<Vec<u8>> {
+    read(&run(toolchain.build().current_dir(folder).arg("--locked"), PROFILE)?, package)
+}
+
+/// Builds the examples of the package that is a workspace of its own in this folder, as quickly as can be, and gives the
+/// folder that their modules are in.
+pub(crate) fn build_examples(toolchain: &Toolchain, folder: &Path) -> Result<PathBuf> {
     let mut cargo = toolchain.cargo();
-    cargo.args(["build", "--quiet", "--profile", profile, "--target", TARGET, "--target-dir"]).arg(&target);
-    cargo.args(arguments);
-    // Joined by cargo with the flags in .cargo/config.toml.
-    workspace::run(cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", hide_machine_paths().join(" ")))?;
-    // The profile `dev` builds to `debug`.
-    Ok(target.join(TARGET).join(if profile == "dev" { "debug" } else { profile }))
+    cargo.current_dir(folder).args(["build", "--examples", "--offline", "--target", TARGET]);
+    Ok(run(&mut cargo, "debug")?.join("examples"))
+}
+
+/// Runs cargo, and gives the folder that it puts what it built with this profile into.
+fn run(cargo: &mut Command, profile: &str) -> Result<PathBuf> {
+    let target = workspace::root().join(FOLDER);
+    workspace::run(cargo.args(["--quiet", "--target-dir"]).arg(&target))?;
+    Ok(target.join(TARGET).join(profile))
 }
 
 fn read(folder: &Path, package: &str) -> Result<Vec<u8>> {
     let path = folder.join(package.replace('-', "_")).with_extension("wasm");
-    fs::read(&path).with_context(|| format!("{package} built no {}: is its crate type `cdylib`?", path.display()))
-}
-
-/// Flags that keep this machine's folders out of the places that panics name.
-fn hide_machine_paths() -> Vec<String> {
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env::home_dir()?.join(".cargo")));
-    let sources = home.and_then(|home| fs::read_dir(home.join("registry/src")).ok());
-    let folders = sources.into_iter().flatten().flatten().map(|entry| entry.path());
-    folders.map(|folder| format!("--remap-path-prefix={}=dependencies", folder.display())).collect()
+    fs::read(&path).with_context(|| format!("{package} built no {}", path.display()))
 }

@@ -1,14 +1,15 @@
 //! What a case expects of a verdict, and where a verdict differs.
 
+mod delay_range;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
-use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
-use crate::timestamp::millis;
 use crate::verdict::{Action, Verdict};
+pub use delay_range::DelayRange;
+use delay_range::duration;
 
 /// What matters of a verdict. What is not given may be anything.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -58,44 +59,6 @@ impl ActionName {
     }
 }
 
-/// A duration (`"1s"`), or the shortest and the longest (`"1s..2s"`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DelayRange {
-    shortest: u64,
-    longest: u64,
-}
-
-impl DelayRange {
-    fn contains(self, delay_ms: u64) -> bool {
-        (self.shortest..=self.longest).contains(&delay_ms)
-    }
-}
-
-impl fmt::Display for DelayRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&duration(self.shortest))?;
-        if self.shortest != self.longest {
-            write!(f, "..{}", duration(self.longest))?;
-        }
-        Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for DelayRange {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
-        let part = |text: &str| {
-            humantime::parse_duration(text.trim()).map(millis).map_err(|_| {
-                de::Error::custom(format!(
-                    "{text:?} is no duration; write one such as \"1s\", or a range such as \"1s..2s\""
-                ))
-            })
-        };
-        let (shortest, longest) = text.split_once("..").unwrap_or((&text, &text));
-        Ok(Self { shortest: part(shortest)?, longest: part(longest)? })
-    }
-}
-
 /// One thing that is not as expected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
@@ -114,10 +77,36 @@ impl fmt::Display for Difference {
 }
 
 impl Expectation {
-    /// Whether any verdict would do.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+    /// Whether there are verdicts that would do, and others that would not.
+    ///
+    /// # Errors
+    /// What has to be written in its place.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if *self == Self::default() {
+            return Err("it expects nothing; write at least the `action`".into());
+        }
+        if self.reason.as_deref() == Some("") {
+            return Err("every reason holds an empty text; write a part of the one that is expected in `reason`".into());
+        }
+        let written = [
+            ("delay", self.delay.is_some(), &[ActionName::Retry, ActionName::Delay][..]),
+            ("tier", self.tier.is_some(), &[ActionName::DelayTo]),
+            ("label", self.label.is_some(), &[ActionName::DeadLetter]),
+            ("cooldown", self.cooldown.is_some(), &[ActionName::Requeue]),
+        ];
+        let mut written = written.into_iter().filter(|(_, written, _)| *written);
+        let Some((field, _, actions)) = written.next() else { return Ok(()) };
+        if let Some((other, ..)) = written.next() {
+            return Err(format!("no verdict has both `{field}` and `{other}`; leave one out"));
+        }
+        match self.action {
+            Some(action) if !actions.contains(&action) => {
+                let with: Vec<_> = actions.iter().map(|action| action.name()).collect();
+                let (action, with) = (action.name(), with.join(" or "));
+                Err(format!("a verdict with the action {action} has no `{field}`, which belongs to {with}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Where the verdict is not as expected.
@@ -190,10 +179,6 @@ impl Found {
     }
 }
 
-fn duration(ms: u64) -> String {
-    humantime::format_duration(Duration::from_millis(ms)).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -234,7 +219,45 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_none_is_refused() {
-        assert!(serde_json::from_value::<Expectation>(json!({ "delay": "1s..soon" })).is_err());
+    fn headers_and_a_pause_are_compared_each_by_itself() {
+        let mut verdict = Verdict::new(Action::Drop, "");
+        verdict.headers.push(("tenant".into(), "acme".into()));
+        verdict.pause_intake = Some(60_000);
+        assert!(
+            differences(json!({ "headers": { "tenant": "acme" }, "pause_intake": "30s..2m" }), &verdict).is_empty()
+        );
+        assert_eq!(
+            differences(json!({ "headers": { "tenant": "b", "kind": "x" }, "pause_intake": "5s" }), &verdict),
+            [
+                "pause_intake is 1m, expected 5s",
+                "header kind is absent, expected x",
+                "header tenant is acme, expected b"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_every_verdict_or_none_would_meet_is_no_expectation() {
+        let check = |written| serde_json::from_value::<Expectation>(written).unwrap().check();
+        let wrong = |written| check(written).unwrap_err();
+        assert!(wrong(json!({})).starts_with("it expects nothing"));
+        assert!(wrong(json!({ "headers": {} })).starts_with("it expects nothing"));
+        assert!(wrong(json!({ "reason": "" })).starts_with("every reason holds an empty text"));
+        assert!(wrong(json!({ "delay": "1s", "tier": "5m" })).starts_with("no verdict has both `delay` and `tier`"));
+        assert_eq!(
+            wrong(json!({ "action": "retry", "tier": "5m" })),
+            "a verdict with the action retry has no `tier`, which belongs to delay-to"
+        );
+        assert!(wrong(json!({ "action": "drop", "delay": "5m" })).ends_with("belongs to retry or delay"));
+        for right in [
+            json!({ "action": "retry", "delay": "1s" }),
+            json!({ "action": "delay", "delay": "1s" }),
+            json!({ "action": "delay-to", "tier": "5m" }),
+            json!({ "action": "dead-letter", "label": "default" }),
+            json!({ "action": "requeue", "cooldown": "1s" }),
+            json!({ "delay": "1s", "pause_intake": "1m", "reason": "r", "headers": { "a": "b" } }),
+        ] {
+            assert_eq!(check(right.clone()), Ok(()), "{right}");
+        }
     }
 }

@@ -67,6 +67,6 @@ impl WrittenRoute {
 fn tier(name: String) -> Result<Tier, String> {
     match humantime::parse_duration(&name) {
         Ok(delay) => Ok(Tier { name, delay }),
-        Err(_) => Err(format!("tier {name:?} is no duration; write one such as \"30s\"")),
+        Err(_) => Err(format!("{name:?} is no duration; write one such as \"30s\"")),
     }
 }

@@ -1,11 +1,14 @@
 //! How cases are written: a table of them in TOML or JSON, with the route and the settings that they share.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::expectation::Expectation;
+use super::place::Place;
 use super::route::{WrittenRoute, example_route};
 use super::{Case, MAX_CASES};
 use crate::failure::Failure;
@@ -15,19 +18,25 @@ use crate::toml_json;
 /// A table of cases, read and found right.
 #[derive(Debug, Clone)]
 pub struct CaseTable {
-    /// The cases, in the order in which they are written.
+    /// The cases, in the order in which they are written. At least one; no two have the same name.
     pub cases: Vec<Case>,
     /// The table as JSON, as a policy carries it.
     pub written: Value,
 }
 
-/// A table of cases that cannot be used.
+/// A table of cases that cannot be used. Displayed as `LINE:COLUMN: case "NAME": WHAT`, as far as these are known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", case.as_ref().map(|name| format!("case {name:?}: ")).unwrap_or_default())]
+#[error(
+    "{}{}{message}",
+    place.map(|place| format!("{place}: ")).unwrap_or_default(),
+    case.as_ref().map(|name| format!("case {name:?}: ")).unwrap_or_default()
+)]
 pub struct CaseError {
+    /// Where in the text, where there is one that says.
+    pub place: Option<Place>,
     /// The case's name, or its position from 1; `None` for the table as a whole.
     pub case: Option<String>,
-    /// Where in it, and what is wrong.
+    /// Where in the case or the table, and what is wrong.
     pub message: String,
 }
 
@@ -36,6 +45,7 @@ pub struct CaseError {
 struct WrittenTable {
     route: Option<Value>,
     settings: Option<Value>,
+    #[serde(default)]
     case: Vec<WrittenCase>,
 }
 
@@ -58,75 +68,139 @@ impl CaseTable {
     /// Reads a table in TOML.
     ///
     /// # Errors
-    /// What is wrong, and in which case.
+    /// What is wrong, where, and in which case.
     pub fn from_toml(text: &str) -> Result<Self, CaseError> {
-        Self::from_value(toml_json::parse(text).map_err(|error| whole(error.to_string().trim_end()))?)
+        let written = toml_json::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or_default();
+            let message = match (error.message(), text.get(span.clone())) {
+                ("duplicate key", Some("case")) => "there are several [case] tables; write [[case]] above each".into(),
+                (message, _) => format!("not TOML: {}", message.replace('\n', ", ")),
+            };
+            CaseError { place: Some(Place::of(text, span.start)), case: None, message }
+        })?;
+        Self::read_value(written, |path| Place::in_toml(text, path))
     }
 
     /// Reads a table in JSON.
     ///
     /// # Errors
-    /// What is wrong, and in which case.
+    /// What is wrong, where (for what is no JSON), and in which case.
     pub fn from_json(text: &str) -> Result<Self, CaseError> {
-        Self::from_value(serde_json::from_str(text).map_err(|error| whole(format!("not JSON: {error}")))?)
+        let written = serde_json::from_str(text).map_err(|error| CaseError {
+            place: Some(Place { line: error.line(), column: error.column() }),
+            case: None,
+            message: format!("not JSON: {}", without_place(&error)),
+        })?;
+        Self::from_value(written)
     }
 
     pub(super) fn from_value(written: Value) -> Result<Self, CaseError> {
-        let table: WrittenTable =
-            serde_path_to_error::deserialize(&written).map_err(|error| explained(&written, &error))?;
-        if table.case.is_empty() {
-            return Err(whole("the table has no cases"));
+        Self::read_value(written, |_| None)
+    }
+
+    fn read_value(written: Value, place: impl Fn(&str) -> Option<Place>) -> Result<Self, CaseError> {
+        match complete(&written) {
+            Ok(cases) => Ok(Self { cases, written }),
+            Err(wrong) => Err(CaseError { place: place(&wrong.path), ..wrong.in_its_case(&written) }),
         }
-        if table.case.len() > MAX_CASES {
-            return Err(whole(format!("{} cases; a policy carries at most {MAX_CASES}", table.case.len())));
-        }
-        let route = table.route.as_ref().map_or_else(|| Ok(Arc::new(example_route())), record).map_err(whole)?;
-        let settings = Arc::new(table.settings.unwrap_or_else(nothing));
-        let cases = table.case.into_iter().map(|case| {
-            let name = case.name.clone();
-            case.complete(&route, &settings).map_err(|message| CaseError { case: Some(name), message })
-        });
-        let cases = cases.collect::<Result<_, _>>()?;
-        Ok(Self { cases, written })
     }
 }
 
-impl WrittenCase {
-    fn complete(self, route: &Arc<RouteRecord>, settings: &Arc<Value>) -> Result<Case, String> {
-        let route = self.route.as_ref().map_or_else(|| Ok(Arc::clone(route)), record)?;
-        if self.expect.is_empty() {
-            return Err("it expects nothing: write at least the `action` under `expect`".into());
+/// Something wrong in a table.
+struct Wrong {
+    /// Where, such as `case[2].expect.delay`.
+    path: String,
+    message: String,
+}
+
+impl Wrong {
+    fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+
+    fn within(self, path: &str) -> Self {
+        Self { path: joined(path, &self.path), ..self }
+    }
+
+    /// Where the path leads into a case, that case by its name and the rest of the path.
+    fn in_its_case(self, written: &Value) -> CaseError {
+        let inside = self.path.strip_prefix("case[").and_then(|rest| rest.split_once(']'));
+        let index = inside.and_then(|(index, _)| index.parse::<usize>().ok());
+        let rest = match (index, inside) {
+            (Some(_), Some((_, rest))) => rest.trim_start_matches('.'),
+            _ => &self.path,
+        };
+        let case = index.map(|index| match written["case"][index]["name"].as_str() {
+            Some(name) => name.to_owned(),
+            None => format!("number {}", index + 1),
+        });
+        let message = if rest.is_empty() { self.message } else { format!("{rest}: {}", self.message) };
+        CaseError { place: None, case, message }
+    }
+}
+
+fn complete(written: &Value) -> Result<Vec<Case>, Wrong> {
+    if written["case"].is_object() {
+        return Err(Wrong::new("case", "cases are a list, and this is a single table; write [[case]] above each"));
+    }
+    let table: WrittenTable = read(written, "")?;
+    if table.case.is_empty() {
+        return Err(Wrong::new("", "it has no cases; write [[case]] above each"));
+    }
+    if table.case.len() > MAX_CASES {
+        return Err(Wrong::new("", format!("{} cases; a policy carries at most {MAX_CASES}", table.case.len())));
+    }
+    let route = table.route.as_ref().map_or_else(|| Ok(Arc::new(example_route())), record)?;
+    let settings = Arc::new(table.settings.unwrap_or_else(nothing));
+    let mut names = HashSet::new();
+    let cases = table.case.into_iter().enumerate().map(|(index, case)| {
+        let path = format!("case[{index}]");
+        if case.name.trim().is_empty() {
+            return Err(Wrong::new(format!("{path}.name"), "a name says what the case shows, and this one is empty"));
         }
-        let failure = Failure::from_written(&self.failure).map_err(|error| format!("failure: {error}"))?;
+        if !names.insert(case.name.clone()) {
+            return Err(Wrong::new(format!("{path}.name"), "an earlier case has this name too; give each its own"));
+        }
+        case.complete(&route, &settings).map_err(|wrong| wrong.within(&path))
+    });
+    cases.collect()
+}
+
+impl WrittenCase {
+    fn complete(self, route: &Arc<RouteRecord>, settings: &Arc<Value>) -> Result<Case, Wrong> {
+        let route = self.route.as_ref().map_or_else(|| Ok(Arc::clone(route)), record)?;
+        self.expect.check().map_err(|message| Wrong::new("expect", message))?;
+        let failure = Failure::from_written(&self.failure)
+            .map_err(|error| Wrong::new(error.path, error.message).within("failure"))?;
         let settings = self.settings.map_or_else(|| Arc::clone(settings), Arc::new);
         Ok(Case { name: self.name, route, settings, failure, expect: self.expect })
     }
 }
 
-fn record(written: &Value) -> Result<Arc<RouteRecord>, String> {
-    let written: WrittenRoute = serde_path_to_error::deserialize(written)
-        .map_err(|error| format!("route.{}: {}", error.path(), error.inner()))?;
-    written.record().map(Arc::new).map_err(|message| format!("route: {message}"))
+fn record(written: &Value) -> Result<Arc<RouteRecord>, Wrong> {
+    let written: WrittenRoute = read(written, "route")?;
+    written.record().map(Arc::new).map_err(|message| Wrong::new("route.tiers", message))
 }
 
-fn whole(message: impl Into<String>) -> CaseError {
-    CaseError { case: None, message: message.into() }
+fn read<T: DeserializeOwned>(written: &Value, within: &str) -> Result<T, Wrong> {
+    serde_path_to_error::deserialize(written)
+        .map_err(|error| Wrong::new(error.path().to_string(), error.inner().to_string()).within(within))
 }
 
-/// Where the path leads into a case, that case by its name.
-fn explained(written: &Value, error: &serde_path_to_error::Error<serde_json::Error>) -> CaseError {
-    use serde_path_to_error::Segment;
+/// One path behind the other. The path of a document as a whole is `.` or empty.
+fn joined(path: &str, rest: &str) -> String {
+    match (path, rest) {
+        (path, "" | ".") => path.to_owned(),
+        ("", rest) => rest.to_owned(),
+        (path, rest) if rest.starts_with('[') => format!("{path}{rest}"),
+        (path, rest) => format!("{path}.{rest}"),
+    }
+}
 
-    let mut path = error.path().iter();
-    let place = match (path.next(), path.next()) {
-        (Some(Segment::Map { key }), Some(Segment::Seq { index })) if key == "case" => Some(*index),
-        _ => None,
-    };
-    let Some(index) = place else { return whole(format!("{}: {}", error.path(), error.inner())) };
-    let rest: Vec<_> = path.map(ToString::to_string).collect();
-    let name = written["case"][index]["name"].as_str().map_or_else(|| format!("number {}", index + 1), str::to_owned);
-    let place = if rest.is_empty() { String::new() } else { format!("{}: ", rest.join(".")) };
-    CaseError { case: Some(name), message: format!("{place}{}", error.inner()) }
+/// What serde_json says, without the place at its end.
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.strip_suffix(&format!(" at line {} column {}", error.line(), error.column())).unwrap_or(&message).to_owned()
 }
 
 #[cfg(test)]
@@ -175,23 +249,81 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_names_the_case() {
-        let wrong = |case: &str| CaseTable::from_toml(&format!("[[case]]\n{case}")).unwrap_err().to_string();
-        let name = "name = \"late\"\n";
-        assert!(wrong(&format!("{name}expect = {{}}")).starts_with("case \"late\": it expects nothing"));
-        assert!(
-            wrong(&format!("{name}expect = {{ acton = \"drop\" }}"))
-                .starts_with("case \"late\": expect.acton: unknown field")
+    fn what_the_cases_of_a_table_share_is_there_once() {
+        let table = CaseTable::from_toml(TABLE).unwrap();
+        assert!(Arc::ptr_eq(&table.cases[0].route, &table.cases[1].route));
+    }
+
+    fn wrong(table: &str) -> String {
+        CaseTable::from_toml(table).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_names_the_place_and_the_case() {
+        let wrong = |case: &str| wrong(&format!("[[case]]\nname = \"late\"\n{case}"));
+        for (case, message) in [
+            ("expect = {}", "3:1: case \"late\": expect: it expects nothing"),
+            ("expect = { acton = \"drop\" }", "3:12: case \"late\": expect.acton: unknown field `acton`"),
+            (
+                "expect = { delay = 5 }",
+                "3:12: case \"late\": expect.delay: invalid type: integer `5`, expected a duration",
+            ),
+            (
+                "expect.action = \"drop\"\nfailure = { attempts = 2 }",
+                "4:13: case \"late\": failure.attempts: unknown field",
+            ),
+            (
+                "expect.action = \"drop\"\nfailure.error.knd = 'x'",
+                "4:15: case \"late\": failure.error.knd: unknown field",
+            ),
+            (
+                "expect.action = \"drop\"\nroute = { tiers = [\"soon\"] }",
+                "4:11: case \"late\": route.tiers: \"soon\" is no duration",
+            ),
+            (
+                "expect.action = \"drop\"\nroute.retry.max_atempts = 1",
+                "4:13: case \"late\": route.retry.max_atempts: unknown field",
+            ),
+            ("failure = {}", "1:1: case \"late\": missing field `expect`"),
+        ] {
+            let found = wrong(case);
+            assert!(found.starts_with(message), "{found}\n{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_table_names_the_place() {
+        assert_eq!(wrong("case = []"), "it has no cases; write [[case]] above each");
+        assert_eq!(wrong("[settings]"), "it has no cases; write [[case]] above each");
+        assert_eq!(
+            wrong("\n[case]\nname = \"a\""),
+            "2:2: case: cases are a list, and this is a single table; write [[case]] above each"
         );
+        assert!(wrong("[case]\nname = \"a\"\n[case]").starts_with("3:2: there are several [case] tables"));
         assert!(
-            wrong(&format!("{name}expect = {{ action = \"drop\" }}\nfailure = {{ attempts = 2 }}"))
-                .starts_with("case \"late\": failure: attempts: unknown field")
+            wrong("[route]\ntier = []\n[[case]]\nname = \"a\"\nexpect.tier = \"5m\"")
+                .starts_with("2:1: route.tier: unknown")
         );
+        assert!(wrong("a = 1\nname = late").starts_with("2:8: not TOML: "));
         assert!(
-            wrong(&format!("{name}expect = {{ action = \"drop\" }}\nroute = {{ tiers = [\"soon\"] }}"))
-                .starts_with("case \"late\": route: tier \"soon\" is no duration")
+            wrong("[[case]]\nexpect.action = \"drop\"").starts_with("1:1: case \"number 1\": missing field `name`")
         );
-        assert!(wrong("expect = { action = \"drop\" }").starts_with("case \"number 1\": missing field `name`"));
-        assert_eq!(CaseTable::from_toml("case = []").unwrap_err().to_string(), "the table has no cases");
+    }
+
+    #[test]
+    fn each_case_of_a_table_has_a_name_of_its_own() {
+        let twice = "[[case]]\nname = \"a\"\nexpect.action = \"drop\"\n".repeat(2);
+        assert_eq!(wrong(&twice), "5:1: case \"a\": name: an earlier case has this name too; give each its own");
+        assert!(wrong(&twice.replace("\"a\"", "\" \"")).starts_with("2:1: case \" \": name: a name says"));
+    }
+
+    #[test]
+    fn a_table_has_at_most_a_thousand_cases() {
+        let table = |cases| {
+            let cases = (0..cases).map(|n| format!("[[case]]\nname = \"{n}\"\nexpect.action = \"drop\"\n"));
+            CaseTable::from_toml(&cases.collect::<String>())
+        };
+        assert_eq!(table(MAX_CASES).unwrap().cases.len(), MAX_CASES);
+        assert_eq!(table(MAX_CASES + 1).unwrap_err().to_string(), "1001 cases; a policy carries at most 1000");
     }
 }

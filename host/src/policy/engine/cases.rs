@@ -3,47 +3,38 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use wasmtime::Store;
+
 use super::super::cases::{Case, CaseResult, section};
 use super::super::lower::Needs;
 use super::super::rejection::Rejection;
-use super::log_lines::Identity;
+use super::log_lines::{Identity, LogLine};
 use super::prepared::Program;
+use super::store::StoreState;
 use super::{Engine, fault, load, revision};
 
-/// How long all the cases that a policy carries may take: a thousand take a tenth of that.
-const LONGEST: Duration = Duration::from_secs(5);
+/// A case, judged.
+#[derive(Debug, Clone)]
+pub struct CaseRun {
+    /// What came of it.
+    pub result: CaseResult,
+    /// What the policy wrote to the log, as much as the log would have taken.
+    pub log: Vec<LogLine>,
+    /// Lines for which the log would have had no room.
+    pub withheld: u32,
+    /// From the settings to the verdict.
+    pub elapsed: Duration,
+}
 
-/// Judges one case.
-pub(super) fn run(engine: &Engine, program: &Program, policy: &str, case: &Case) -> CaseResult {
-    let limits = engine.limits();
-    let identity = Arc::new(Identity::made_up(policy, &case.route.name));
+/// Judges one case, and keeps the log lines.
+pub(super) fn run(engine: &Engine, program: &Program, policy: &str, case: &Case) -> CaseRun {
     let slot = engine.shared.slots.take();
-    let mut store = engine.store(&slot, &identity, limits.configure_deadline);
-    let instance = match program.start(&mut store) {
-        Ok(instance) => instance,
-        Err(fault) => return CaseResult::Faulted(fault),
-    };
-    let settings = case.settings.to_string();
-    let answer = case.route.lower(|route| {
-        let configure = program.configure(&mut store, &instance)?;
-        configure.call(&mut store, (route, &settings))
-    });
-    let needs = match answer {
-        Ok((Ok(needs),)) => Needs::new(needs, limits.max_body.min(case.route.max_body)),
-        Ok((Err(problems),)) => return CaseResult::Refused(load::lift_problems(problems)),
-        Err(error) => return CaseResult::Faulted(fault::of_call(&error, store.data())),
-    };
-    engine.allow_time(&mut store, limits.deadline);
-    match revision::ask(program, &mut store, &instance, &case.failure, &needs) {
-        Err(fault) => CaseResult::Faulted(fault),
-        Ok(verdict) => {
-            let differences = case.expect.differences(&verdict);
-            match differences.is_empty() {
-                true => CaseResult::Passed,
-                false => CaseResult::Differs { differences, verdict: Box::new(verdict) },
-            }
-        }
-    }
+    let began = Instant::now();
+    let mut store = engine.store(&slot, &identity(policy, case), engine.limits().configure_deadline);
+    store.data_mut().log.keep();
+    let result = judge(engine, program, &mut store, case);
+    let (log, withheld) = store.data_mut().log.take_kept();
+    CaseRun { result, log, withheld, elapsed: began.elapsed() }
 }
 
 /// Judges the cases that a file carries, up to the first that fails.
@@ -51,12 +42,42 @@ pub(super) fn run_carried(engine: &Engine, program: &Program, file: &[u8], polic
     let cases = section::carried(file).map_err(|error| Rejection::Cases { cause: error.to_string() })?;
     let began = Instant::now();
     for (done, case) in cases.iter().enumerate() {
-        if began.elapsed() > LONGEST {
+        // One case more than the time allows is bounded by the deadlines of its own calls.
+        if began.elapsed() > engine.limits().cases_deadline {
             return Err(Rejection::SlowCases { done, of: cases.len() });
         }
-        if let Some(cause) = run(engine, program, policy, case).failure() {
+        let slot = engine.shared.slots.take();
+        let mut store = engine.store(&slot, &identity(policy, case), engine.limits().configure_deadline);
+        if let Some(cause) = judge(engine, program, &mut store, case).failure() {
             return Err(Rejection::CaseFailed { case: case.name.clone(), cause });
         }
     }
     Ok(())
+}
+
+fn identity(policy: &str, case: &Case) -> Arc<Identity> {
+    Arc::new(Identity::made_up(policy, &case.route.name))
+}
+
+fn judge(engine: &Engine, program: &Program, store: &mut Store<StoreState>, case: &Case) -> CaseResult {
+    let limits = engine.limits();
+    let instance = match program.start(store) {
+        Ok(instance) => instance,
+        Err(fault) => return CaseResult::NotConfigured(fault),
+    };
+    let settings = case.settings.to_string();
+    let answer = case.route.lower(|route| {
+        let configure = program.configure(store, &instance)?;
+        configure.call(&mut *store, (route, &settings))
+    });
+    let needs = match answer {
+        Ok((Ok(needs),)) => Needs::new(needs, limits.max_body.min(case.route.max_body)),
+        Ok((Err(problems),)) => return CaseResult::Refused(load::lift_problems(problems)),
+        Err(error) => return CaseResult::NotConfigured(fault::of_call(&error, store.data())),
+    };
+    engine.allow_time(store, limits.deadline);
+    match revision::ask(program, store, &instance, &case.failure, &needs) {
+        Ok(verdict) => CaseResult::of(verdict, &case.expect),
+        Err(fault) => CaseResult::Faulted(fault),
+    }
 }

@@ -30,6 +30,14 @@ const MAX_STACK: usize = 512 * 1024;
 const KEEP_RESIDENT: usize = 1024 * 1024;
 /// Instances beyond the decision threads': one that is being loaded, and callers with threads of their own.
 const SPARE_SLOTS: usize = 2;
+/// Memories that are kept for each decision thread, so that one which decides for this many policies in turn need not map
+/// their snapshots anew. At least [`MAX_MEMORIES`].
+const MEMORIES_PER_SLOT: u32 = 8;
+
+/// From this many on, Wasmtime keeps a list of free memories, and of free tables, for each core. Below, all threads go
+/// through one lock for each, which two threads feel: together they decide 1.4 times as much as one, and 1.7 times with a
+/// list each. It costs address space only.
+const MIN_SHARDED: u32 = 128;
 
 /// How many instances there can be at the same time.
 pub(super) fn pool_size(limits: &EngineLimits) -> usize {
@@ -72,8 +80,9 @@ fn pool(limits: &EngineLimits) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(slots)
         .total_core_instances(slots.saturating_mul(MAX_CORE_INSTANCES))
-        .total_memories(slots.saturating_mul(MAX_MEMORIES))
-        .total_tables(slots.saturating_mul(MAX_TABLES))
+        .total_memories(slots.saturating_mul(MEMORIES_PER_SLOT).max(MIN_SHARDED))
+        .total_tables(slots.saturating_mul(MAX_TABLES).max(MIN_SHARDED))
+        .max_unused_warm_slots(slots.saturating_mul(MEMORIES_PER_SLOT))
         .max_core_instances_per_component(MAX_CORE_INSTANCES)
         .max_memories_per_component(MAX_MEMORIES)
         .max_tables_per_component(MAX_TABLES)

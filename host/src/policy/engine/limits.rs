@@ -14,6 +14,9 @@ pub struct EngineLimits {
     pub deadline: Duration,
     /// The time for `describe` and `configure` each, when a policy is loaded.
     pub configure_deadline: Duration,
+    /// The time for all the cases that a file carries, when it is loaded. On a machine with nothing else to do a thousand
+    /// take a tenth of a second.
+    pub cases_deadline: Duration,
     /// All memories of an instance together, in bytes; counted in pages of 64 KiB.
     pub memory: usize,
     /// The elements of one table.
@@ -33,6 +36,7 @@ impl Default for EngineLimits {
         Self {
             deadline: Duration::from_millis(10),
             configure_deadline: Duration::from_secs(2),
+            cases_deadline: Duration::from_secs(10),
             memory: 16 * 1024 * 1024,
             table_elements: 10_000,
             hostcall_bytes: 1024 * 1024,

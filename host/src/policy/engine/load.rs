@@ -25,6 +25,7 @@ pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revisio
     let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
     let file_digest = file_digest(candidate.bytes);
     let prepared = engine.prepare(candidate.bytes, &file_digest, &identity)?;
+    prepared.prove(engine, candidate.bytes, candidate.name)?;
     let settings = candidate.settings.to_string();
     let (needs, starting) = configured(engine, &prepared, candidate, &settings, &identity)?;
     let needs = Needs::new(needs, engine.shared.limits.max_body.min(candidate.route.max_body));

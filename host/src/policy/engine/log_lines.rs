@@ -44,11 +44,6 @@ impl Identity {
         Self { made_up: true, ..Self::new(policy, route) }
     }
 
-    /// The policy's name.
-    pub(super) fn policy(&self) -> &str {
-        &self.policy
-    }
-
     /// Whether there is room for a line; if so, how many were withheld since the last.
     fn admit(&self) -> Option<u64> {
         let mut window = self.window.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! A policy file, compiled and described, not yet configured.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::Store;
 use wasmtime::component::{Component, ComponentExportIndex, Instance, InstancePre, TypedFunc};
@@ -21,6 +21,8 @@ pub(super) struct Prepared {
     /// Why it cannot be snapshot, where it cannot.
     pub(super) no_snapshot: Option<String>,
     pub(super) description: Description,
+    /// It passed the cases that it carries.
+    proven: Mutex<bool>,
 }
 
 impl Prepared {
@@ -31,8 +33,18 @@ impl Prepared {
             Err(why) => (Program::compile(engine, &component)?, Some(why)),
         };
         let description = describe(engine, &program, identity)?;
-        cases::run_carried(engine, &program, bytes, identity.policy())?;
-        Ok(Self { component, program: Arc::new(program), no_snapshot, description })
+        Ok(Self { component, program: Arc::new(program), no_snapshot, description, proven: Mutex::new(false) })
+    }
+
+    /// Judges the cases that the file carries, unless they passed before: they come with their own routes and settings, so
+    /// that they say the same on every route.
+    pub(super) fn prove(&self, engine: &Engine, bytes: &[u8], policy: &str) -> Result<(), Rejection> {
+        let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*proven {
+            cases::run_carried(engine, &self.program, bytes, policy)?;
+            *proven = true;
+        }
+        Ok(())
     }
 }
 
@@ -68,7 +80,8 @@ type Decide<'a> = TypedFunc<(wit::Failure<'a>,), (wit::Verdict,)>;
 impl Program {
     pub(super) fn compile(engine: &Engine, component: &[u8]) -> Result<Self, Rejection> {
         let failed = |error: wasmtime::Error| Rejection::Compile { cause: format!("{:#}", anyhow::Error::from(error)) };
-        let component = Component::from_binary(&engine.shared.wasmtime, component).map_err(failed)?;
+        let compile = || Component::from_binary(&engine.shared.wasmtime, component);
+        let component = engine.shared.compilers.run(compile).map_err(failed)?;
         let interface = format!("reprieve:policy/policy@{INTERFACE_VERSION}");
         let interface = component.get_export_index(None, interface.as_str());
         let function = |name: &str| {

@@ -1,23 +1,25 @@
 //! Room for instances in the pool, and whether any is taken.
 
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// As many slots as there are instances in the pool. A full pool would refuse an instance; whoever takes a slot first
 /// waits instead. The clock runs for as long as one is taken.
+///
+/// Slots are taken and given back by every decision on every thread, so this takes the lock only where somebody waits.
+/// Whoever is about to wait says so first and looks once more after that; whoever changes `free` looks for those who wait
+/// afterwards. So one of the two sees the other, in the one order that all these accesses have.
 pub(super) struct Slots {
     count: usize,
-    state: Mutex<State>,
+    free: AtomicUsize,
+    /// Callers that wait for a slot, or are about to.
+    waiting: AtomicUsize,
+    /// The clock waits for a slot to be taken, or is about to.
+    clock_waits: AtomicBool,
+    closed: Mutex<bool>,
     freed: Condvar,
     work: Condvar,
-}
-
-struct State {
-    free: usize,
-    /// Callers that wait for a slot.
-    waiting: usize,
-    /// The clock waits for a slot to be taken.
-    clock_waits: bool,
-    closed: bool,
 }
 
 /// One slot; free again when dropped. Has to outlive the instance that it is for.
@@ -25,56 +27,69 @@ pub(super) struct Slot<'a>(&'a Slots);
 
 impl Slots {
     pub(super) fn new(count: usize) -> Self {
-        let state = State { free: count, waiting: 0, clock_waits: false, closed: false };
-        Self { count, state: Mutex::new(state), freed: Condvar::new(), work: Condvar::new() }
+        Self {
+            count,
+            free: AtomicUsize::new(count),
+            waiting: AtomicUsize::new(0),
+            clock_waits: AtomicBool::new(false),
+            closed: Mutex::new(false),
+            freed: Condvar::new(),
+            work: Condvar::new(),
+        }
     }
 
     /// Takes a slot, once there is one.
     pub(super) fn take(&self) -> Slot<'_> {
-        let mut state = self.lock();
-        if state.free == 0 {
-            state.waiting += 1;
-            state = self.freed.wait_while(state, |state| state.free == 0).unwrap_or_else(PoisonError::into_inner);
-            state.waiting -= 1;
+        if !self.try_take() {
+            let lock = self.lock();
+            self.waiting.fetch_add(1, SeqCst);
+            drop(self.freed.wait_while(lock, |_| !self.try_take()).unwrap_or_else(PoisonError::into_inner));
+            self.waiting.fetch_sub(1, SeqCst);
         }
-        state.free -= 1;
-        // Neither wakes anybody unless somebody waits: waking costs more than all the rest.
-        if std::mem::take(&mut state.clock_waits) {
+        if self.clock_waits.load(SeqCst) && self.clock_waits.swap(false, SeqCst) {
+            let _lock = self.lock();
             self.work.notify_one();
         }
         Slot(self)
     }
 
+    fn try_take(&self) -> bool {
+        self.free.fetch_update(SeqCst, SeqCst, |free| free.checked_sub(1)).is_ok()
+    }
+
     /// Whether no slot is taken.
     pub(super) fn all_free(&self) -> bool {
-        self.lock().free == self.count
+        self.free.load(SeqCst) == self.count
     }
 
     /// Waits until a slot is taken. False once there will be none any more.
     pub(super) fn wait_for_work(&self) -> bool {
-        let mut state = self.lock();
-        state.clock_waits = state.free == self.count;
+        let closed = self.lock();
+        self.clock_waits.store(true, SeqCst);
+        if !self.all_free() {
+            self.clock_waits.store(false, SeqCst);
+        }
         // Not for as long as all are free: a slot may be taken and free again before this thread looks.
-        let waits = |state: &mut State| state.clock_waits && !state.closed;
-        !self.work.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner).closed
+        let waits = |closed: &mut bool| self.clock_waits.load(SeqCst) && !*closed;
+        !*self.work.wait_while(closed, waits).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends every wait for work.
     pub(super) fn close(&self) {
-        self.lock().closed = true;
+        *self.lock() = true;
         self.work.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.free += 1;
-        if state.waiting > 0 {
+        self.0.free.fetch_add(1, SeqCst);
+        if self.0.waiting.load(SeqCst) > 0 {
+            let _lock = self.0.lock();
             self.0.freed.notify_one();
         }
     }
@@ -105,6 +120,26 @@ mod tests {
     }
 
     #[test]
+    fn nobody_waits_for_ever_and_no_slot_is_given_twice() {
+        const SLOTS: usize = 2;
+        let slots = Slots::new(SLOTS);
+        let held = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..4 * SLOTS {
+                scope.spawn(|| {
+                    for _ in 0..2_000 {
+                        let _slot = slots.take();
+                        assert!(held.fetch_add(1, SeqCst) < SLOTS);
+                        thread::yield_now();
+                        held.fetch_sub(1, SeqCst);
+                    }
+                });
+            }
+        });
+        assert!(slots.all_free());
+    }
+
+    #[test]
     fn the_clock_does_not_wait_while_a_slot_is_taken() {
         let slots = Slots::new(2);
         let _slot = slots.take();
@@ -116,7 +151,7 @@ mod tests {
         let slots = Slots::new(2);
         thread::scope(|scope| {
             let clock = scope.spawn(|| slots.wait_for_work());
-            while !slots.lock().clock_waits {
+            while !slots.clock_waits.load(SeqCst) {
                 thread::yield_now();
             }
             drop(slots.take());

@@ -20,17 +20,17 @@ pub(in crate::policy) struct Changes {
 
 /// The watcher's end.
 #[derive(Debug, Clone)]
-pub(in crate::policy) struct Hints(watch::Sender<Changes>);
+pub(crate) struct Hints(watch::Sender<Changes>);
 
 /// The registry's end.
 #[derive(Debug)]
-pub(in crate::policy) struct Hinted {
+pub(crate) struct Hinted {
     changes: watch::Receiver<Changes>,
     renames: u64,
 }
 
 /// Both ends.
-pub(in crate::policy) fn hints() -> (Hints, Hinted) {
+pub(crate) fn hints() -> (Hints, Hinted) {
     let (sender, changes) = watch::channel(Changes::default());
     (Hints(sender), Hinted { changes, renames: 0 })
 }
@@ -49,7 +49,7 @@ impl Hints {
 
 impl Hinted {
     /// Waits for a change that was not waited for yet. Dropping the future loses none.
-    pub(in crate::policy) async fn changed(&mut self) {
+    pub(crate) async fn changed(&mut self) {
         if self.changes.changed().await.is_err() {
             // Nobody watches any more, so nothing will ever come.
             std::future::pending::<()>().await;
@@ -57,7 +57,7 @@ impl Hinted {
     }
 
     /// After a change: waits until nothing has changed for `quiet`, or something was renamed.
-    pub(in crate::policy) async fn settle(&mut self, quiet: Duration) {
+    pub(crate) async fn settle(&mut self, quiet: Duration) {
         let latest = Instant::now() + LONGEST_WAIT.max(quiet);
         loop {
             let seen = *self.changes.borrow_and_update();
