@@ -150,7 +150,7 @@ impl Standard {
         matching.map_or(&self.plan, |(_, plan)| plan)
     }
 
-    fn action(&self, step: &Step) -> Action {
+    fn action(&self, step: &Step<'_>) -> Action {
         let longest = self.route.limits.max_retry_delay;
         match step {
             Step::Wait(wait) if *wait > longest && !self.route.tiers.is_empty() => Action::Delay(*wait),
