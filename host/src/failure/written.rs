@@ -8,11 +8,12 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::Failure;
+use crate::handler_error::HandlerError;
 use crate::timestamp::{Timestamp, millis};
 
 /// 2026-01-01T12:00:00Z, a Thursday: what the clock shows where nobody says otherwise, so that a verdict does not depend on
 /// the day.
-const NOON: u64 = 1_767_268_800_000;
+pub(super) const NOON: u64 = 1_767_268_800_000;
 
 /// What is written is no failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +26,7 @@ pub struct WrittenError {
 }
 
 impl WrittenError {
-    fn new(path: &str, message: impl Into<String>) -> Self {
+    pub(super) fn new(path: &str, message: impl Into<String>) -> Self {
         Self { path: path.to_owned(), message: message.into() }
     }
 }
@@ -80,7 +81,10 @@ fn ease(failure: &mut Map<String, Value>) -> Result<(), WrittenError> {
     time(failure, "", "now")?;
     match failure.get_mut("error") {
         Some(Value::Object(error)) => duration(error, "error.", "retry_after")?,
-        Some(error @ Value::String(_)) => *error = json!({ "kind": error.take() }),
+        Some(error @ Value::String(_)) => {
+            let kind = error.as_str().unwrap_or_default();
+            *error = serde_json::to_value(HandlerError::from_kind(kind, "")).expect("an error has text for keys");
+        }
         _ => {}
     }
     let Some(Value::Object(message)) = failure.get_mut("message") else { return Ok(()) };
@@ -176,7 +180,8 @@ mod tests {
         assert_eq!(failure.now.to_string(), "2026-03-29T02:30:00.000Z");
         assert_eq!(failure.message.headers.get("tenant").and_then(|value| value.as_str()), Some("acme"));
         assert_eq!(failure.message.body.as_deref(), Some(&b"{\"order\":7}"[..]));
-        assert_eq!(read(json!({ "error": "timeout" })).unwrap().error.kind, "timeout");
+        let error = read(json!({ "error": "http-503" })).unwrap().error;
+        assert_eq!((error.kind.as_str(), error.status), ("http-503", Some(503)), "a kind tells what hosts name by it");
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! folder outside of the repository.
 //!
 //! * `new`, `build`: from a name to a file that a host loads.
+//! * `examine`: whether a file is right, what it says of itself, and what its decisions are and cost.
 //! * `failing_builds`, `toolchains`: what there is to read where there is no such file.
 //! * `folder`: what these tests are made with.
 
 mod build;
+mod examine;
 mod failing_builds;
 mod folder;
 mod new;

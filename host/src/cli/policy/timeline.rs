@@ -4,7 +4,6 @@ mod draw;
 mod play;
 mod scale;
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -23,7 +22,6 @@ use crate::handler_error::HandlerError;
 use crate::policy::engine::{Engine, Revision};
 use crate::route::RouteWork;
 use crate::timestamp::millis;
-use crate::topic::Topic;
 use crate::verdict::Decision;
 use draw::Layout;
 use play::{Play, Script, play};
@@ -115,7 +113,7 @@ pub(super) fn timeline(arguments: &TimelineArguments) -> anyhow::Result<ExitCode
     let first = arguments.first_failure()?;
     let engine = Engine::new(judged.limits.clone())?;
     let revision = judged.load(&engine).with_context(|| format!("{} does not load", judged.policy.name))?;
-    let rules = rules(&judged);
+    let rules = judged.rules();
     let plays: Vec<_> =
         arguments.failures(&first).map(|failure| arguments.play(&judged, &revision, &rules, failure)).collect();
     let mut out = std::io::stdout().lock();
@@ -194,24 +192,5 @@ impl TimelineArguments {
             result: revision.measure(failure).result,
         };
         Drawn { error, play: play(&script, rules.clone(), decide) }
-    }
-}
-
-/// What the host goes by on this route.
-fn rules(judged: &Judged) -> Rules {
-    if let Some(hosted) = &judged.hosted {
-        return hosted.route.rules();
-    }
-    let route = &judged.route;
-    let topic = |label: &String| {
-        let name = if label == "default" { "dlq" } else { label };
-        (label.clone(), Topic::Named(format!("{}.{name}", route.source)))
-    };
-    Rules {
-        tiers: route.tiers.clone(),
-        dead_letters: route.dead_letters.iter().map(topic).collect::<BTreeMap<_, _>>(),
-        retry: route.retry.clone(),
-        max_retry_delay: route.max_retry_delay,
-        ..Rules::new(&route.name, &route.source)
     }
 }
