@@ -48,6 +48,7 @@ impl Failure {
         let mut written = written.clone();
         ease(&mut written)?;
         let says_size = written.contains_key("body_size");
+        let says_age = written.contains_key("age_ms");
         for (name, value) in plain() {
             written.entry(name).or_insert(value);
         }
@@ -57,6 +58,9 @@ impl Failure {
         })?;
         if !says_size {
             failure.body_size = failure.message.body_size() as u64;
+        }
+        if let Some(made) = failure.message.timestamp.filter(|_| !says_age) {
+            failure.age_ms = millis(failure.now.since(made));
         }
         if failure.attempt == 0 {
             return Err(WrittenError::new("attempt", "attempts are counted from 1"));
@@ -114,11 +118,18 @@ fn is_body(body: &Value) -> bool {
 /// `"age": "25h"` for `"age_ms": 90000000`.
 fn duration(object: &mut Map<String, Value>, path: &str, name: &str) -> Result<(), WrittenError> {
     let Some(written) = object.remove(name) else { return Ok(()) };
+    let in_ms = format!("{name}_ms");
+    if object.contains_key(&in_ms) {
+        return Err(WrittenError::new(
+            &format!("{path}{name}"),
+            format!("it is written as `{in_ms}` too; leave one out"),
+        ));
+    }
     let wrong =
         || WrittenError::new(&format!("{path}{name}"), format!("{written} is no duration; write one such as \"90s\""));
     let duration: Duration =
         written.as_str().and_then(|text| humantime::parse_duration(text).ok()).ok_or_else(wrong)?;
-    object.insert(format!("{name}_ms"), millis(duration).into());
+    object.insert(in_ms, millis(duration).into());
     Ok(())
 }
 
@@ -185,7 +196,18 @@ mod tests {
     }
 
     #[test]
+    fn the_age_is_that_of_the_message_where_nothing_else_is_written() {
+        let dated = json!({ "timestamp": "2025-12-31T12:00:00Z" });
+        assert_eq!(read(json!({ "message": dated })).unwrap().age_ms, 86_400_000);
+        assert_eq!(read(json!({ "message": dated, "age": "1h" })).unwrap().age_ms, 3_600_000);
+        assert_eq!(read(json!({ "message": dated, "age_ms": 0 })).unwrap().age_ms, 0);
+    }
+
+    #[test]
     fn what_is_wrong_is_named_by_its_path() {
+        assert!(
+            read(json!({ "age": "1h", "age_ms": 5 })).unwrap_err().starts_with("age: it is written as `age_ms` too")
+        );
         assert!(read(json!({ "error": { "knd": "x" } })).unwrap_err().starts_with("error.knd: unknown field `knd`"));
         assert!(read(json!({ "age": "old" })).unwrap_err().starts_with("age: \"old\" is no duration"));
         assert!(read(json!({ "now": "noon" })).unwrap_err().starts_with("now: \"noon\" is no time"));

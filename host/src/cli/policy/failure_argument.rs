@@ -57,11 +57,7 @@ impl FailureArguments {
     pub(super) fn read(&self) -> anyhow::Result<Option<Given>> {
         let said = self.is_given();
         let given = match &self.failure {
-            Some(path) if path.as_os_str() != "-" => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|error| wrong(path, &error.to_string(), "name a file that holds a failure in JSON"))?;
-                parse(path, &text)?
-            }
+            Some(path) if path.as_os_str() != "-" => from_file(path)?,
             None if said => {
                 Given { failure: Failure::from_written(&json!({})).context("an empty failure is one")?, then: None }
             }
@@ -94,6 +90,20 @@ impl FailureArguments {
         }
         given
     }
+}
+
+/// The failure in a file.
+///
+/// # Errors
+/// It cannot be read, or is none.
+pub(super) fn read_file(path: &Path) -> Result<Failure, ConfigError> {
+    Ok(from_file(path)?.failure)
+}
+
+fn from_file(path: &Path) -> Result<Given, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| wrong(path, &error.to_string(), "name a file that holds a failure in JSON"))?;
+    parse(path, &text)
 }
 
 fn parse(path: &Path, text: &str) -> Result<Given, ConfigError> {

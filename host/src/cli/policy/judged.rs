@@ -3,7 +3,6 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
@@ -232,16 +231,21 @@ impl Judged {
 }
 
 /// Which route is meant, as an index.
-fn choose(routes: &[HostedRoute], wanted: Option<&str>, policy: &str) -> anyhow::Result<usize> {
+fn choose(routes: &[HostedRoute], wanted: Option<&str>, policy: &str) -> Result<usize, ConfigError> {
     let names = || routes.iter().map(|hosted| &*hosted.route.name).collect::<Vec<_>>().join(", ");
     if let Some(wanted) = wanted {
         let found = routes.iter().position(|hosted| *hosted.route.name == *wanted);
-        return found.with_context(|| format!("the configuration has no route {wanted:?}; it has: {}", names()));
+        return found.ok_or_else(|| {
+            ConfigError::Unusable(format!("the configuration has no route {wanted:?}\n = help: it has: {}", names()))
+        });
     }
     let naming: Vec<_> = (0..routes.len()).filter(|index| routes[*index].policy.as_deref() == Some(policy)).collect();
     match (routes, &naming[..]) {
         ([_], _) => Ok(0),
         (_, [only]) => Ok(*only),
-        _ => bail!("the configuration has several routes; choose one with --route: {}", names()),
+        _ => Err(ConfigError::Unusable(format!(
+            "the configuration has several routes\n = help: choose one with --route: {}",
+            names()
+        ))),
     }
 }
