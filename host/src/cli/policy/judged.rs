@@ -1,5 +1,7 @@
 //! What most commands have in common: a policy file, and the route, settings and limits that it judges with.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -65,19 +67,26 @@ impl PolicyArgument {
     /// Reads the file. One of that name wins over an embedded policy.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or is larger than a host reads where nobody says otherwise.
     pub(super) fn read(&self) -> anyhow::Result<PolicyBytes> {
-        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.strip_suffix(".wasm").unwrap_or(&name).to_owned();
-        let bytes = match (std::fs::read(&self.file), self.file.to_str()) {
-            (Ok(bytes), _) => bytes,
-            (Err(_), Some(embedded::STANDARD_NAME)) => embedded::STANDARD.to_vec(),
-            (Err(_), Some("by-error-kind")) => embedded::BY_ERROR_KIND.to_vec(),
-            (Err(error), _) => {
-                return Err(error).with_context(|| format!("cannot read the policy {}", self.file.display()));
-            }
+        self.read_within(EngineLimits::default().file_size)
+    }
+
+    /// The same for a file of at most `limit` bytes.
+    fn read_within(&self, limit: usize) -> anyhow::Result<PolicyBytes> {
+        let cannot = || format!("cannot read the policy {}", self.file.display());
+        let bytes = match (File::open(&self.file), self.file.to_str()) {
+            (Ok(file), _) => read_file(file, limit).with_context(cannot)?,
+            (Err(error), Some(embedded::STANDARD_NAME)) if is_missing(&error) => embedded::STANDARD.to_vec(),
+            (Err(error), Some("by-error-kind")) if is_missing(&error) => embedded::BY_ERROR_KIND.to_vec(),
+            (Err(error), _) => return Err(error).with_context(cannot),
         };
-        Ok(PolicyBytes { name, bytes })
+        Ok(PolicyBytes { name: self.name(), bytes })
+    }
+
+    fn name(&self) -> String {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_suffix(".wasm").unwrap_or(&name).to_owned()
     }
 }
 
@@ -87,16 +96,16 @@ impl JudgedArguments {
     /// # Errors
     /// One of them cannot be read or used, or it is not clear which route is meant.
     pub(super) fn read(&self) -> anyhow::Result<Judged> {
-        let policy = self.policy.read()?;
         let (route, settings, limits, hosted) = match &self.config {
             None => (example_route(), Value::Object(Map::new()), EngineLimits::default(), None),
             Some(path) => {
                 let spec = HostSpec::from_config(&mut Config::load(path)?)?;
-                let hosted = choose(&spec.routes, self.route.as_deref(), &policy.name)?.clone();
+                let hosted = choose(&spec.routes, self.route.as_deref(), &self.policy.name())?.clone();
                 let route = hosted.route_policy(&spec.limits);
                 (route.record, route.settings, spec.limits, Some(hosted))
             }
         };
+        let policy = self.policy.read_within(limits.file_size)?;
         let settings = self.settings.as_deref().map_or(Ok(settings), read_settings)?;
         Ok(Judged { policy, route, settings, limits, hosted })
     }
@@ -115,6 +124,22 @@ impl Judged {
             settings: &self.settings,
         })
     }
+}
+
+/// Reads no more of it than would be too much.
+fn read_file(file: File, limit: usize) -> anyhow::Result<Vec<u8>> {
+    let told = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() <= limit {
+        return Ok(bytes);
+    }
+    let size = usize::try_from(told).unwrap_or(usize::MAX).max(bytes.len());
+    Err(Rejection::TooLarge { size, limit }.into())
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 fn choose<'r>(routes: &'r [HostedRoute], wanted: Option<&str>, policy: &str) -> anyhow::Result<&'r HostedRoute> {
@@ -140,4 +165,35 @@ fn read_settings(path: &Path) -> anyhow::Result<Value> {
         toml_json::parse(&text).map_err(anyhow::Error::from)
     };
     read.with_context(|| format!("{} is not {}", path.display(), if is_json { "JSON" } else { "TOML" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(file: &Path, limit: usize) -> Result<Vec<u8>, String> {
+        let policy = PolicyArgument { file: file.to_owned() };
+        policy.read_within(limit).map(|policy| policy.bytes).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_refused_by_its_size_without_being_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.wasm");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read(&path, 5).unwrap(), b"12345");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let refused = read(&path, 4).unwrap_err();
+        assert!(refused.contains("large.wasm: the file has 1099511627776 bytes, more than the 4 "), "{refused}");
+    }
+
+    #[test]
+    fn an_embedded_policy_stands_in_for_a_file_that_is_missing_and_for_no_other() {
+        assert_eq!(read(Path::new(embedded::STANDARD_NAME), usize::MAX).unwrap(), embedded::STANDARD);
+        let folder = tempfile::tempdir().unwrap();
+        let missing = read(&folder.path().join("orders.wasm"), usize::MAX).unwrap_err();
+        assert!(missing.starts_with("cannot read the policy ") && missing.contains("orders.wasm"), "{missing}");
+        assert!(is_missing(&File::open(folder.path().join("standard")).unwrap_err()));
+        assert!(!is_missing(&io::ErrorKind::PermissionDenied.into()));
+    }
 }
