@@ -17,6 +17,7 @@
 //! * `trial`: would a route's policy load? Without a host around it.
 //! * [`embedded`]: the policies that are part of the program.
 //! * `folder`, `watcher`, `last_good`: files in the policies folder, changes there, and what is kept for a restart.
+//! * `text`, `sha256`: texts from outside, bounded; and digests, as texts.
 
 mod bindings;
 pub mod cases;
@@ -33,6 +34,7 @@ pub mod registry;
 pub mod rejection;
 pub mod route_record;
 pub mod settings_schema;
+mod sha256;
 pub mod status;
 mod text;
 pub(crate) mod trial;

@@ -1,7 +1,8 @@
 //! What most commands have in common: a policy file, and the route, settings and limits that it judges with.
 
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value};
@@ -84,12 +85,16 @@ impl PolicyArgument {
     /// # Errors
     /// It cannot be read.
     pub(super) fn read(&self) -> anyhow::Result<PolicyBytes> {
-        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.strip_suffix(".wasm").unwrap_or(&name).to_owned();
-        let (bytes, path) = match (std::fs::read(&self.file), self.file.to_str()) {
+        self.read_within(EngineLimits::default().file_size)
+    }
+
+    /// The same for a file of at most `limit` bytes.
+    fn read_within(&self, limit: usize) -> anyhow::Result<PolicyBytes> {
+        let is_missing = |error: &io::Error| error.kind() == ErrorKind::NotFound;
+        let (bytes, path) = match (read_file(&self.file, limit), self.file.to_str()) {
             (Ok(bytes), _) => (bytes, Some(self.file.clone())),
-            (Err(_), Some(embedded::STANDARD_NAME)) => (embedded::STANDARD.to_vec(), None),
-            (Err(_), Some("by-error-kind")) => (embedded::BY_ERROR_KIND.to_vec(), None),
+            (Err(error), Some(embedded::STANDARD_NAME)) if is_missing(&error) => (embedded::STANDARD.to_vec(), None),
+            (Err(error), Some("by-error-kind")) if is_missing(&error) => (embedded::BY_ERROR_KIND.to_vec(), None),
             (Err(error), _) => {
                 let reason = match error.kind() {
                     ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -103,7 +108,12 @@ impl PolicyArgument {
                 .into());
             }
         };
-        Ok(PolicyBytes { name, bytes, path })
+        Ok(PolicyBytes { name: self.name(), bytes, path })
+    }
+
+    fn name(&self) -> String {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_suffix(".wasm").unwrap_or(&name).to_owned()
     }
 }
 
@@ -113,20 +123,20 @@ impl JudgedArguments {
     /// # Errors
     /// One of them cannot be read or used, or it is not clear which route is meant.
     pub(super) fn read(&self) -> anyhow::Result<Judged> {
-        let policy = self.policy.read()?;
         let nothing = Value::Object(Map::new());
         let (route, mut settings, limits, hosted, trust, mut written) = match &self.config {
             None => (example_route(), nothing, EngineLimits::default(), None, Trust::default(), Written::Nowhere),
             Some(path) => {
                 let mut config = Config::load(path)?;
                 let spec = HostSpec::from_config(&mut config)?;
-                let index = choose(&spec.routes, self.route.as_deref(), &policy.name)?;
+                let index = choose(&spec.routes, self.route.as_deref(), &self.policy.name())?;
                 let hosted = spec.routes[index].clone();
                 let route = hosted.route_policy(&spec.limits);
                 let written = Written::Route(Box::new(config), index);
                 (route.record, route.settings, spec.limits, Some(hosted), spec.policies.trust, written)
             }
         };
+        let policy = self.policy.read_within(limits.file_size)?;
         if let Some(path) = &self.settings {
             let file = SettingsFile::load(path)?;
             settings = file.value().clone();
@@ -230,6 +240,17 @@ impl Judged {
     }
 }
 
+fn read_file(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let size = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    if size > limit {
+        return Err(io::Error::other(Rejection::TooLarge { size, limit }.to_string()));
+    }
+    let mut bytes = Vec::new();
+    file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Which route is meant, as an index.
 fn choose(routes: &[HostedRoute], wanted: Option<&str>, policy: &str) -> Result<usize, ConfigError> {
     let names = || routes.iter().map(|hosted| &*hosted.route.name).collect::<Vec<_>>().join(", ");
@@ -247,5 +268,34 @@ fn choose(routes: &[HostedRoute], wanted: Option<&str>, policy: &str) -> Result<
             "the configuration has several routes\n = help: choose one with --route: {}",
             names()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(file: &Path, limit: usize) -> Result<Vec<u8>, String> {
+        let policy = PolicyArgument { file: file.to_owned() };
+        policy.read_within(limit).map(|policy| policy.bytes).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_refused_by_its_size_without_being_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.wasm");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read(&path, 5).unwrap(), b"12345");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let refused = read(&path, 4).unwrap_err();
+        assert!(refused.contains("large.wasm: the file has 1099511627776 bytes, more than the 4 "), "{refused}");
+    }
+
+    #[test]
+    fn an_embedded_policy_stands_in_for_a_file_that_is_missing() {
+        assert_eq!(read(Path::new(embedded::STANDARD_NAME), usize::MAX).unwrap(), embedded::STANDARD);
+        let folder = tempfile::tempdir().unwrap();
+        let missing = read(&folder.path().join("orders.wasm"), usize::MAX).unwrap_err();
+        assert!(missing.contains("orders.wasm: there is no such file"), "{missing}");
     }
 }

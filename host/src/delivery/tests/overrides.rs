@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::world::{START, World, arrival, judged, rules, tier, verdict};
 use crate::broker::{PublishError, Target};
 use crate::delivery::resolve::{Outcome, Situation, resolve};
-use crate::delivery::{Ending, Rules};
+use crate::delivery::{Ending, Pause, Rules};
 use crate::message::Message;
 use crate::verdict::Action;
 
@@ -46,6 +46,18 @@ fn a_delay_past_the_longest_is_cut_and_says_so() {
     let mut world = judge(rules(), Action::Delay { delay_ms: u64::MAX });
     world.confirm();
     assert!(world.overridden().is_some_and(|why| why.contains("longest delay is 7days")));
+}
+
+#[test]
+fn a_pause_past_the_longest_is_cut_to_ten_minutes_and_a_shorter_one_is_not() {
+    let minute = 60 * 1000;
+    for (asked, given) in [(u64::MAX, 10 * minute), (10 * minute + 1, 10 * minute), (9 * minute, 9 * minute)] {
+        let mut decision = verdict(Action::DeadLetter { label: None });
+        decision.result.as_mut().unwrap().pause_intake = Some(asked);
+        let mut world = World::started(rules(), arrival(Message::new("body").with_id("m1")));
+        world.fail("x").judge(decision);
+        assert_eq!(world.pauses, [Pause { outage: false, until: START.after(Duration::from_millis(given)) }]);
+    }
 }
 
 #[test]
