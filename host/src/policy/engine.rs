@@ -26,7 +26,7 @@ mod measure;
 mod prepared;
 mod revision;
 mod slots;
-mod smoke;
+pub(crate) mod smoke;
 mod snapshot;
 mod store;
 mod ticker;
@@ -48,6 +48,7 @@ use compilers::Compilers;
 pub use description::Description;
 pub use limits::EngineLimits;
 use log_lines::Identity;
+pub(super) use log_lines::LINES_PER_DECISION;
 pub use log_lines::{Level, LogLine};
 pub use measure::Measured;
 use prepared::Prepared;
@@ -146,6 +147,15 @@ impl Engine {
     pub(super) fn check_file(&self, candidate: &Candidate<'_>) -> Result<(), Rejection> {
         let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
         load::proven(self, candidate, &load::file_digest(candidate.bytes), &identity).map(drop)
+    }
+
+    /// Asks a policy what it is, after all that [`Engine::load`] does before it knows the settings. Blocks the thread.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its cure.
+    pub fn describe(&self, name: &str, file: &[u8]) -> Result<Description, Rejection> {
+        let identity = Arc::new(Identity::new(name, ""));
+        Ok(self.prepare(file, &load::file_digest(file), &identity)?.description.clone())
     }
 
     /// Judges each case with a clean instance that is configured as the case says. The cases that the file itself carries

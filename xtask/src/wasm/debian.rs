@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
+use std::{env, fs, io};
 
 use anyhow::{Context, Result};
 use reprieve_toolchain::{BUILT_BY, TARGET, built_by};
@@ -56,10 +56,11 @@ fn build_library() -> Result<()> {
 
     let library = Path::new("/usr/lib/rustlib").join(TARGET).join("lib");
     let denied = || format!("cannot write to {}: run `cargo xtask wasm` once as root", library.display());
-    if library.exists() {
-        // What another compiler built would be found beside what this one did.
-        fs::remove_dir_all(&library).with_context(denied)?;
-    }
+    // What another compiler built would be found beside what this one did.
+    remove(&library).with_context(denied)?;
+    // What was compiled against another library cannot be used with this one, which cargo does not notice.
+    let built = workspace::root().join(super::build::FOLDER);
+    remove(&built).with_context(|| format!("cannot remove {}", built.display()))?;
     fs::create_dir_all(&library).with_context(denied)?;
     // So that nothing takes the library for whole should this be interrupted.
     fs::write(library.join(BUILT_BY), "unfinished").with_context(denied)?;
@@ -73,6 +74,14 @@ fn build_library() -> Result<()> {
         }
     }
     fs::write(library.join(BUILT_BY), built_by(&compiler()?)).with_context(denied)
+}
+
+/// Removes a folder, should it be there.
+fn remove(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Debian's cargo with Debian's rustc, whatever else is on the PATH. Its compiler is a stable one, and build-std is wanted
