@@ -142,6 +142,13 @@ impl Engine {
         load::load(self, candidate)
     }
 
+    /// The part of [`Engine::load`] that is about the file alone: what is refused here is refused on every route, with any
+    /// settings. What is not is remembered for the load that follows.
+    pub(super) fn check_file(&self, candidate: &Candidate<'_>) -> Result<(), Rejection> {
+        let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
+        load::proven(self, candidate, &load::file_digest(candidate.bytes), &identity).map(drop)
+    }
+
     /// Asks a policy what it is, after all that [`Engine::load`] does before it knows the settings. Blocks the thread.
     ///
     /// # Errors
@@ -149,13 +156,6 @@ impl Engine {
     pub fn describe(&self, name: &str, file: &[u8]) -> Result<Description, Rejection> {
         let identity = Arc::new(Identity::new(name, ""));
         Ok(self.prepare(file, &load::file_digest(file), &identity)?.description.clone())
-    }
-
-    /// The part of [`Engine::load`] that is about the file alone: what is refused here is refused on every route, with any
-    /// settings. What is not is remembered for the load that follows.
-    pub(super) fn check_file(&self, candidate: &Candidate<'_>) -> Result<(), Rejection> {
-        let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
-        load::proven(self, candidate, &load::file_digest(candidate.bytes), &identity).map(drop)
     }
 
     /// Judges each case with a clean instance that is configured as the case says. The cases that the file itself carries

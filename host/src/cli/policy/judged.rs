@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde_json::{Map, Value};
@@ -83,16 +83,20 @@ impl PolicyArgument {
     /// Reads the file. One of that name wins over an embedded policy.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or is larger than a host reads where nobody says otherwise.
     pub(super) fn read(&self) -> anyhow::Result<PolicyBytes> {
         self.read_within(EngineLimits::default().file_size)
     }
 
     /// The same for a file of at most `limit` bytes.
     fn read_within(&self, limit: usize) -> anyhow::Result<PolicyBytes> {
-        let is_missing = |error: &io::Error| error.kind() == ErrorKind::NotFound;
-        let (bytes, path) = match (read_file(&self.file, limit), self.file.to_str()) {
-            (Ok(bytes), _) => (bytes, Some(self.file.clone())),
+        let read = File::open(&self.file).and_then(|file| read_file(file, limit));
+        let (bytes, path) = match (read, self.file.to_str()) {
+            (Ok(Ok(bytes)), _) => (bytes, Some(self.file.clone())),
+            (Ok(Err(too_large)), _) => {
+                let (file, what, cure) = (self.file.display(), too_large.what(), too_large.cure());
+                return Err(ConfigError::Unusable(format!("{file}: {what}\n = help: {cure}")).into());
+            }
             (Err(error), Some(embedded::STANDARD_NAME)) if is_missing(&error) => (embedded::STANDARD.to_vec(), None),
             (Err(error), Some("by-error-kind")) if is_missing(&error) => (embedded::BY_ERROR_KIND.to_vec(), None),
             (Err(error), _) => {
@@ -240,15 +244,20 @@ impl Judged {
     }
 }
 
-fn read_file(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let size = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    if size > limit {
-        return Err(io::Error::other(Rejection::TooLarge { size, limit }.to_string()));
-    }
+/// The bytes, or that there are too many, without reading more than it takes to know.
+fn read_file(file: File, limit: usize) -> io::Result<Result<Vec<u8>, Rejection>> {
+    let told = file.metadata()?.len();
     let mut bytes = Vec::new();
     file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    if bytes.len() <= limit {
+        return Ok(Ok(bytes));
+    }
+    let size = usize::try_from(told).unwrap_or(usize::MAX).max(bytes.len());
+    Ok(Err(Rejection::TooLarge { size, limit }))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound
 }
 
 /// Which route is meant, as an index.
@@ -273,6 +282,8 @@ fn choose(routes: &[HostedRoute], wanted: Option<&str>, policy: &str) -> Result<
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn read(file: &Path, limit: usize) -> Result<Vec<u8>, String> {
@@ -292,10 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn an_embedded_policy_stands_in_for_a_file_that_is_missing() {
+    fn an_embedded_policy_stands_in_for_a_file_that_is_missing_and_for_no_other() {
         assert_eq!(read(Path::new(embedded::STANDARD_NAME), usize::MAX).unwrap(), embedded::STANDARD);
         let folder = tempfile::tempdir().unwrap();
         let missing = read(&folder.path().join("orders.wasm"), usize::MAX).unwrap_err();
-        assert!(missing.contains("orders.wasm: there is no such file"), "{missing}");
+        assert!(missing.starts_with("cannot read the policy ") && missing.contains("orders.wasm"), "{missing}");
+        assert!(is_missing(&File::open(folder.path().join("standard")).unwrap_err()));
+        assert!(!is_missing(&io::ErrorKind::PermissionDenied.into()));
     }
 }
