@@ -47,7 +47,7 @@ fn a_policy_goes_into_a_hosts_folder_whole_and_under_its_name() {
     assert_that_a_host_loads(&file, 0);
     assert_eq!(report["file"], "policies/swapped.wasm");
     assert_eq!(report["size"], file.len());
-    assert_eq!(report["needs"], json!({ "headers": [], "body": null }));
+    assert_eq!(report["needs"], json!({ "headers": [], "body": null, "attributes": [] }));
     assert_eq!(report["interface"], "0.1.0");
     assert_eq!(fs::read_dir(folder.path("policies")).expect("a folder").count(), 1, "nothing is left beside it");
     assert!(!folder.path("swapped/swapped.wasm").exists());
