@@ -78,7 +78,8 @@ impl DeadLetter {
             (attribute::ROUTING_KEY, text(&names.origin_routing_key)),
             (attribute::MESSAGE_TYPE, message.properties.message_type.clone()),
         ];
-        let born = message.timestamp.or(time(&names.origin_timestamp)?).or(first);
+        // As a host has it: a timestamp later than the first failure is by another clock.
+        let born = message.timestamp.or(time(&names.origin_timestamp)?).into_iter().chain(first).min();
         let failure = Failure {
             body_size: printed.body_size.max(message.body_size() as u64),
             message: Arc::new(message),

@@ -68,3 +68,15 @@ fn in_a_workspace_the_policy_is_chosen_by_name_and_built_with_the_first_toolchai
     folder.reprieve_with_path(path, "", &["policy", "build", "-p", "by-hour", "--out", "orders.wasm"]).succeeded();
     assert_that_a_host_loads(&fs::read(folder.path("orders.wasm")).expect("the built file"), 5);
 }
+
+#[test]
+fn the_crates_own_cargo_configuration_holds_from_wherever_it_is_built() {
+    let folder = Folder::with_policy("nested");
+    folder.write("nested/.cargo/config.toml", "[target.wasm32-unknown-unknown]\nrustflags = [\"--cfg\", \"told\"]\n");
+    let source = folder.read("nested/src/lib.rs");
+    folder.write(
+        "nested/src/lib.rs",
+        &format!("#![allow(unexpected_cfgs)]\n{source}\n#[cfg(not(told))]\ncompile_error!(\"not told\");\n"),
+    );
+    folder.reprieve("", &["policy", "build", "nested"]).succeeded();
+}

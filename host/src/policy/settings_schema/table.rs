@@ -1,5 +1,7 @@
 //! A settings schema as a list, to be read.
 
+use std::cell::Cell;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -8,6 +10,8 @@ use super::super::text::one_line;
 /// How deep settings are listed, and how many: a schema may refer to itself.
 const MAX_DEPTH: usize = 8;
 const MAX_SETTINGS: usize = 200;
+/// How many schemas are looked at to say what one setting may be: forms within forms may refer to each other.
+const MAX_FORMS: usize = 100;
 /// The longest text of one setting, in bytes.
 const MAX_TEXT: usize = 1024;
 
@@ -52,7 +56,7 @@ fn members(root: &Value, schema: &Value, prefix: &str, depth: usize, found: &mut
         let said = |key: &str| written.get(key).or_else(|| target.get(key));
         found.push(Setting {
             name: one_line(&path, MAX_TEXT),
-            kind: one_line(&kind(root, target, depth), MAX_TEXT),
+            kind: one_line(&kind(root, target, depth, &Cell::new(MAX_FORMS)), MAX_TEXT),
             required: required(name),
             default: said("default").cloned(),
             meaning: one_line(said("description").and_then(Value::as_str).unwrap_or_default(), MAX_TEXT),
@@ -77,11 +81,13 @@ fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     schema
 }
 
-fn kind(root: &Value, schema: &Value, depth: usize) -> String {
+/// `left`: how many more schemas are looked at.
+fn kind(root: &Value, schema: &Value, depth: usize, left: &Cell<usize>) -> String {
     let schema = resolved(root, schema);
-    if depth == MAX_DEPTH {
+    if depth == MAX_DEPTH || left.get() == 0 {
         return "…".to_owned();
     }
+    left.set(left.get() - 1);
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         return values.iter().map(Value::to_string).collect::<Vec<_>>().join(" | ");
     }
@@ -90,14 +96,15 @@ fn kind(root: &Value, schema: &Value, depth: usize) -> String {
     }
     for forms in ["oneOf", "anyOf"] {
         if let Some(forms) = schema.get(forms).and_then(Value::as_array) {
-            let mut kinds: Vec<_> = forms.iter().map(|form| kind(root, form, depth + 1)).collect();
+            let mut kinds: Vec<_> =
+                forms.iter().take(MAX_FORMS).map(|form| kind(root, form, depth + 1, left)).collect();
             kinds.dedup();
             return kinds.join(" | ");
         }
     }
     match schema.get("type") {
         Some(Value::String(name)) if name == "array" => match schema.get("items") {
-            Some(items) => format!("array of {}", kind(root, items, depth + 1)),
+            Some(items) => format!("array of {}", kind(root, items, depth + 1, left)),
             None => "array".to_owned(),
         },
         Some(Value::String(name)) => format!("{name}{}", range(schema)),
@@ -165,6 +172,9 @@ mod tests {
     fn a_schema_that_refers_to_itself_or_to_nothing_ends() {
         let tree = json!({ "properties": { "a": { "$ref": "#" }, "b": { "$ref": "#/none" }, "c": { "$ref": "#/properties/c" } } });
         assert!(settings(&tree).len() <= MAX_SETTINGS);
+        let form = json!({ "$ref": "#/$defs/a" });
+        let forms = json!({ "properties": { "x": form }, "$defs": { "a": { "oneOf": vec![form; 30] } } });
+        assert_eq!(settings(&forms).len(), 1, "thirty forms, each of thirty, and so on");
         for odd in [json!(null), json!(true), json!({ "properties": [] }), json!({ "properties": { "a": 5 } })] {
             assert!(settings(&odd).len() <= 1, "{odd}");
         }
