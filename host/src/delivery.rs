@@ -10,6 +10,7 @@ mod copy;
 mod fallback;
 mod header_names;
 mod machine;
+mod preview;
 mod resolve;
 mod rules;
 #[cfg(test)]
@@ -19,6 +20,9 @@ pub use arrival::{Arrival, KnownStarts, Work};
 pub use header_names::HeaderNames;
 pub(crate) use header_names::is_broker_owned;
 pub use machine::Machine;
+pub use preview::{Preview, preview};
+pub use resolve::{Outcome, Situation};
+pub(crate) use rules::DEFAULT_LABEL;
 pub use rules::{Doubling, PublishRules, Rules};
 
 use std::sync::Arc;

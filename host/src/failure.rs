@@ -1,5 +1,6 @@
 //! A failed attempt, as the policy sees it. Its JSON form is the one used in logs, journals and tools.
 
+mod dead_letter;
 mod written;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use crate::handler_error::HandlerError;
 use crate::message::Message;
 use crate::timestamp::Timestamp;
 
+pub use dead_letter::DeadLetter;
 pub use written::WrittenError;
 
 /// Everything that a policy may base its verdict on. A recorded failure can be judged again with the same answer.

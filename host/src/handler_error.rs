@@ -36,6 +36,16 @@ impl HandlerError {
         Self { kind: kind.into(), text: text.into(), ..Self::default() }
     }
 
+    /// An error of which only kind and text are known. What hosts' own names for kinds tell beside is filled in: `timeout`,
+    /// `panic`, and the status of `http-503` or `exit-2`.
+    #[must_use]
+    pub fn from_kind(kind: impl Into<String>, text: impl Into<String>) -> Self {
+        let kind = kind.into();
+        let status = ["http-", "exit-"].iter().find_map(|named| kind.strip_prefix(named)?.parse().ok());
+        let (timed_out, panicked) = (kind == "timeout", kind == "panic");
+        Self { status, timed_out, panicked, ..Self::new(kind, text) }
+    }
+
     /// The error of an attempt that did not end within `timeout`: kind `timeout`.
     #[must_use]
     pub fn timeout(timeout: std::time::Duration) -> Self {

@@ -34,7 +34,7 @@ use humantime::format_duration;
 use plan::{Plan, Step};
 pub use settings::{Exhausted, Rule, Settings};
 
-use crate::{Failure, KindPattern, Policy, Problem, Route, Verdict};
+use crate::{Action, Failure, KindPattern, Policy, Problem, Route, Verdict};
 
 /// The standard policy.
 ///
@@ -94,28 +94,32 @@ impl Policy for Standard {
         let count = plan.count(failure.attempt);
         let asked = self.retry_after(failure).unwrap_or_default();
         let Some(step) = plan.next(failure, asked) else { return self.end(plan, count) };
-        if failure.expires_within(step.wait()) {
+        let action = self.action(&step);
+        let away = action.time_away(&self.route).unwrap_or(step.wait());
+        if failure.expires_within(away) {
             return self.end(plan, "the message expires before it would be back".to_owned());
         }
         if let Some(limit) = self.give_up_after
-            && failure.age.saturating_add(step.wait()) > limit
+            && failure.age.saturating_add(away) > limit
         {
-            let wait = format_duration(step.wait());
+            let away = format_duration(away);
             let limit = format_duration(limit);
-            return self.end(plan, format!("{count}; after a wait of {wait} the message is older than {limit}"));
+            return self.end(plan, format!("{count}; after a wait of {away} the message is older than {limit}"));
         }
-        let reason = match failure.error.retry_after {
+        let mut reason = match failure.error.retry_after {
             Some(all) if all > asked => {
                 let granted = format_duration(self.max_retry_after);
                 format!("{count}; {granted} of the wait that is asked for are granted")
             }
             _ => count,
         };
-        match step {
-            Step::Wait(wait) => self.wait(wait, reason),
-            Step::Tier(tier) => Verdict::delay_to(&tier.name).because(reason),
-            Step::Delay(delay) => Verdict::delay(delay).because(reason),
+        if let (Step::Wait(wait), Action::Retry(granted)) = (&step, &action)
+            && granted < wait
+        {
+            let wait = format_duration(*wait);
+            reason.push_str(&format!("; a wait of {wait} is cut, because the route has no tiers"));
         }
+        Verdict::new(action).because(reason)
     }
 
     fn needs(&self) -> crate::Needs {
@@ -128,10 +132,11 @@ impl Policy for Standard {
 }
 
 impl Standard {
-    /// Parks the message for this reason where the route has a default dead-letter topic; else drops it
-    /// with a warning, so that a poison message never blocks a source in silence.
-    pub fn give_up(&self, reason: impl Into<String>) -> Verdict {
-        Verdict::give_up(&self.route, reason)
+    /// The end of this message, for this reason: what `exhausted` says in the settings, or in the rule for the kind of
+    /// error. Where that names no end (a tier is none), the message is parked in the default dead-letter topic, or
+    /// dropped with a warning where the route has none.
+    pub fn give_up(&self, failure: &Failure, reason: impl Into<String>) -> Verdict {
+        self.end(self.plan_for(&failure.error.kind), reason.into())
     }
 
     /// How long the failing side asks to be left alone, at most the setting `max_retry_after`.
@@ -145,17 +150,15 @@ impl Standard {
         matching.map_or(&self.plan, |(_, plan)| plan)
     }
 
-    fn wait(&self, wait: Duration, reason: String) -> Verdict {
+    fn action(&self, step: &Step<'_>) -> Action {
         let longest = self.route.limits.max_retry_delay;
-        if wait <= longest {
-            return Verdict::retry(wait).because(reason);
+        match step {
+            Step::Wait(wait) if *wait > longest && !self.route.tiers.is_empty() => Action::Delay(*wait),
+            // Without tiers the host could not delay it and would have to park it, attempts left or not.
+            Step::Wait(wait) => Action::Retry((*wait).min(longest)),
+            Step::Tier(tier) => Action::DelayTo(tier.name.clone()),
+            Step::Delay(delay) => Action::Delay(*delay),
         }
-        if !self.route.tiers.is_empty() {
-            return Verdict::delay(wait).because(reason);
-        }
-        // Without tiers the host could not delay it and would have to park it, attempts left or not.
-        Verdict::retry(longest)
-            .because(format!("{reason}; a wait of {} is cut, because the route has no tiers", format_duration(wait)))
     }
 
     /// What comes when nothing is left to try, or when the message must not come back.
@@ -163,7 +166,7 @@ impl Standard {
         match &plan.exhausted {
             Some(Exhausted::DeadLetterTo(label)) => Verdict::dead_letter_to(label).because(reason),
             Some(Exhausted::Drop) => Verdict::drop().because(reason),
-            Some(Exhausted::DeadLetter | Exhausted::DelayTo(_)) | None => self.give_up(reason),
+            Some(Exhausted::DeadLetter | Exhausted::DelayTo(_)) | None => Verdict::give_up(&self.route, reason),
         }
     }
 }

@@ -43,6 +43,40 @@ pub enum Action {
     Drop,
 }
 
+impl Action {
+    /// How long a message is away from its handler by this action, so that a policy can see whether it would be back too
+    /// late. That is longer than the wait that is asked for where the host rounds it up to a tier, as it does with a
+    /// retry longer than the route's `max_retry_delay` too. `None` where the message does not come back by itself, or
+    /// the route has no tier for it.
+    ///
+    /// A broker that lets no delivery be held for long can turn a retry into a delay, which no policy can foresee.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use reprieve_sdk::{Action, Route};
+    ///
+    /// let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    /// let route = Route::new("orders").with_tier("30m", minutes(30)); // retries of up to a minute
+    /// assert_eq!(Action::Retry(minutes(1)).time_away(&route), Some(minutes(1)));
+    /// assert_eq!(Action::Retry(minutes(2)).time_away(&route), Some(minutes(30)));
+    /// assert_eq!(Action::Drop.time_away(&route), None);
+    /// ```
+    #[must_use]
+    pub fn time_away(&self, route: &Route) -> Option<Duration> {
+        let longest = route.limits.max_retry_delay;
+        match self {
+            // Where no retry is granted at all, one without a wait goes through a tier too.
+            Self::Retry(wait) if *wait <= longest && !longest.is_zero() => Some(*wait),
+            // Without tiers, a short delay is a retry.
+            Self::Retry(wait) | Self::Delay(wait) => {
+                route.time_away(*wait).or_else(|| (*wait <= longest).then_some(*wait))
+            }
+            Self::DelayTo(name) => route.tiers.iter().find(|tier| tier.name == *name).map(|tier| tier.delay),
+            Self::DeadLetter(_) | Self::Requeue(_) | Self::Drop => None,
+        }
+    }
+}
+
 impl Verdict {
     /// This action, with no reason given.
     pub const fn new(action: Action) -> Self {
@@ -118,5 +152,49 @@ impl Verdict {
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Limits;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Retries of up to a minute; the tiers 30s and 5m.
+    fn route() -> Route {
+        Route::new("orders").with_tier("30s", 30 * SECOND).with_tier("5m", 300 * SECOND)
+    }
+
+    #[test]
+    fn the_time_away_is_that_of_the_way_that_the_host_takes() {
+        for (action, seconds) in [
+            (Action::Retry(Duration::ZERO), Some(0)),
+            (Action::Retry(60 * SECOND), Some(60)),
+            (Action::Retry(61 * SECOND), Some(300)),
+            (Action::Delay(SECOND), Some(30)),
+            (Action::Delay(301 * SECOND), Some(330)),
+            (Action::DelayTo("5m".to_owned()), Some(300)),
+            (Action::DelayTo("1h".to_owned()), None),
+            (Action::DeadLetter(None), None),
+            (Action::Requeue(Some(SECOND)), None),
+        ] {
+            assert_eq!(action.time_away(&route()), seconds.map(Duration::from_secs), "{action:?}");
+        }
+    }
+
+    #[test]
+    fn without_tiers_a_short_delay_is_a_retry_and_a_long_one_has_no_way_back() {
+        let route = Route::new("orders");
+        assert_eq!(Action::Delay(60 * SECOND).time_away(&route), Some(60 * SECOND));
+        assert_eq!(Action::Delay(61 * SECOND).time_away(&route), None);
+        assert_eq!(Action::Retry(61 * SECOND).time_away(&route), None);
+    }
+
+    #[test]
+    fn where_no_retry_is_granted_every_one_goes_through_a_tier() {
+        let route = route().with_limits(Limits { max_retry_delay: Duration::ZERO, max_body: 0 });
+        assert_eq!(Action::Retry(Duration::ZERO).time_away(&route), Some(30 * SECOND));
     }
 }

@@ -58,6 +58,9 @@ impl Candidate {
 
     /// What makes its cargo use its rustc where another comes first on the `PATH`.
     pub(crate) fn environment(&self) -> Vec<(&'static str, OsString)> {
+        if path::find(&["rustc"]).is_some_and(|first| first == self.rustc) {
+            return Vec::new();
+        }
         let others = env::var_os("PATH").unwrap_or_default();
         let folders = [self.folder.clone()].into_iter().chain(env::split_paths(&others));
         let path = env::join_paths(folders).unwrap_or(others);

@@ -57,7 +57,7 @@ impl Toolchain {
         let candidates = Candidate::all();
         let mut linkers = Vec::new();
         let mut looked_at = Vec::new();
-        for (index, candidate) in candidates.iter().enumerate() {
+        for candidate in &candidates {
             let lack = match candidate.examine(folder) {
                 Err(reason) => reason,
                 Ok(found) if !found.has_library => {
@@ -70,7 +70,7 @@ impl Toolchain {
                     let foreign_linker = || linkers.first().cloned().or_else(|| path::find(&["rust-lld", "lld"]));
                     let linker = if own_linker { None } else { foreign_linker() };
                     if own_linker || linker.is_some() {
-                        let mut environment = if index == 0 { Vec::new() } else { candidate.environment() };
+                        let mut environment = candidate.environment();
                         environment.extend(linker.map(|linker| (LINKER_VARIABLE, linker.into())));
                         return Ok(Self { cargo: candidate.cargo.clone(), version: found.version, environment });
                     }

@@ -1,11 +1,17 @@
 //! `reprieve policy …`: writing policies, one file a command.
 
+mod bench;
 mod build;
+mod check;
+mod failure_argument;
 mod inspect;
 mod judged;
 mod new;
+mod run;
 mod test;
 mod timeline;
+mod usage;
+mod words;
 
 use std::process::ExitCode;
 
@@ -35,9 +41,12 @@ From nothing to a policy that judges:
 enum PolicyCommand {
     New(new::NewArguments),
     Build(build::BuildArguments),
-    Inspect(inspect::InspectArguments),
+    Check(check::CheckArguments),
     Test(test::TestArguments),
+    Run(run::RunArguments),
     Timeline(timeline::TimelineArguments),
+    Bench(bench::BenchArguments),
+    Inspect(inspect::InspectArguments),
 }
 
 /// Does what the arguments say.
@@ -48,8 +57,11 @@ pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
         PolicyCommand::New(arguments) => new::new(arguments),
         PolicyCommand::Build(arguments) => build::build(arguments),
-        PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Check(arguments) => check::check(arguments),
         PolicyCommand::Test(arguments) => test::test(arguments),
+        PolicyCommand::Run(arguments) => run::run(arguments),
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
+        PolicyCommand::Bench(arguments) => bench::bench(arguments),
+        PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
     }
 }

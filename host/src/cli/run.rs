@@ -136,7 +136,8 @@ async fn end(
     admin.await.context("the admin listener ended badly")?.context("the admin listener failed")
 }
 
-/// Takes the policies, what is demanded of them, and the settings of the configuration as it is now. What is wrong changes nothing.
+/// Takes the policies, what is demanded of them, and the settings of the configuration as it is now. What is wrong changes
+/// nothing.
 async fn reload(host: &Host, path: &Path, running: &Config) {
     info!(config = %path.display(), "reading policies and settings again");
     let read = Config::load(path).map_err(anyhow::Error::from).and_then(|mut config| {

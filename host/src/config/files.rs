@@ -49,11 +49,18 @@ impl Config {
         }
     }
 
-    /// The policy of the route with this index refuses one of its settings. `pointer` is a JSON pointer into them.
-    pub(crate) fn problem_of_setting(&self, route: usize, pointer: &str, message: &str, cure: &str) -> Problem {
+    /// One of the settings of the route with this index is not right. `pointer` is a JSON pointer into them.
+    pub(crate) fn problem_of_setting(
+        &self,
+        severity: Severity,
+        route: usize,
+        pointer: &str,
+        message: &str,
+        cure: &str,
+    ) -> Problem {
         let span = settings::place(&self.source.text, route, pointer);
         let span = span.as_ref().unwrap_or(&self.places[route].route);
-        Problem::new(Severity::Error, &self.source, span, message, cure)
+        Problem::new(severity, &self.source, span, message, cure)
     }
 }
 

@@ -19,22 +19,29 @@ pub(super) fn object(table: &DeTable<'_>, problems: &Problems<'_>) -> Value {
 pub(super) fn place(text: &str, route: usize, pointer: &str) -> Option<Range<usize>> {
     let (root, _) = DeTable::parse_recoverable(text);
     let route = root.get_ref().get("routes")?.get_ref().as_array()?.get(route)?;
-    let (key, mut value) = route.get_ref().as_table()?.get_key_value("settings")?;
-    let mut span = key.span();
-    for token in pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~")) {
-        let found = match value.get_ref() {
+    let (key, value) = route.get_ref().as_table()?.get_key_value("settings")?;
+    Some(within(value.get_ref(), key.span(), pointer))
+}
+
+/// Where a JSON pointer leads from a value, or else the nearest table or list around it. `span` is the value's own place.
+pub(super) fn within(mut value: &DeValue<'_>, mut span: Range<usize>, pointer: &str) -> Range<usize> {
+    for token in tokens(pointer) {
+        let found = match value {
             DeValue::Table(table) => table.get_key_value(token.as_str()).map(|(key, value)| (key.span(), value)),
             DeValue::Array(items) => {
                 token.parse().ok().and_then(|index: usize| items.get(index)).map(|item| (item.span(), item))
             }
             _ => None,
         };
-        match found {
-            Some(found) => (span, value) = found,
-            None => break,
-        }
+        let Some((place, inner)) = found else { break };
+        (span, value) = (place, inner.get_ref());
     }
-    Some(span)
+    span
+}
+
+/// The parts of a JSON pointer.
+pub(super) fn tokens(pointer: &str) -> impl Iterator<Item = String> {
+    pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"))
 }
 
 /// `None` where JSON cannot hold the value, which has been reported then.

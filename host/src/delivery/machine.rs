@@ -12,7 +12,7 @@ use settling::Settling;
 
 use super::arrival::Past;
 use super::attributes::attributes;
-use super::resolve::{Plan, Resolved, Situation, resolve};
+use super::resolve::{Outcome, Resolved, Situation, resolve};
 use super::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Pause, Rules, Work, fallback};
 use crate::broker::Target;
 use crate::event::{EventKind, Ruling, Subject};
@@ -24,7 +24,7 @@ use crate::verdict::{Action, Decision, Fault, Maker, Verdict};
 
 /// A policy may stop a route's intake for so long at most; it can ask again. Prefetched messages wait with it, and
 /// RabbitMQ takes those back after half an hour.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
 
 /// One delivery's life.
 #[derive(Debug, Clone)]
@@ -238,17 +238,19 @@ impl Machine {
             let until = now.after(Duration::from_millis(pause_ms).min(LONGEST_PAUSE));
             effects.push(Effect::PauseIntake(Pause { outage: false, until }));
         }
-        let (plan, overridden): Resolved = resolve(&verdict.action, self.situation(now), &self.rules);
+        let (outcome, overridden): Resolved = resolve(&verdict.action, self.situation(now), &self.rules);
         let ruling = Ruling { error_kind: failure.error.kind.clone(), maker, verdict, fault, overridden };
-        let to = match plan {
-            Plan::Again { wait } => return self.retry(wait, ruling, now, effects),
-            Plan::Requeue { cooldown } => return self.cool_down(cooldown, ruling, effects),
-            Plan::Drop => {
+        let to = match outcome {
+            Outcome::Again { wait } => return self.retry(wait, ruling, now, effects),
+            Outcome::Requeue { cooldown } => return self.cool_down(cooldown, ruling, effects),
+            Outcome::Drop => {
                 let report = EventKind::Dropped { subject: self.subject(), ruling };
                 return self.acknowledge(Ending::Dropped, Some(report), effects);
             }
-            Plan::Delay { tier, due } => Destination::Tier { target: self.back_through(&tier), tier: tier.name, due },
-            Plan::DeadLetter { topic } => Destination::DeadLetter(Target::Topic(topic)),
+            Outcome::Delay { tier, due } => {
+                Destination::Tier { target: self.back_through(&tier), tier: tier.name, due }
+            }
+            Outcome::DeadLetter { topic } => Destination::DeadLetter(Target::Topic(topic)),
         };
         let id = self.copy_id(failure.seed, now);
         let copy = Copied { id, error: failure.error.clone(), failed_at: failure.now, ruling: Some(ruling), to };

@@ -2,44 +2,86 @@
 
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 use super::Rules;
 use super::rules::DEFAULT_LABEL;
+use crate::failure::Failure;
 use crate::timestamp::{Timestamp, millis};
 use crate::topic::{Tier, Topic};
 use crate::verdict::Action;
 
 /// What the host will do.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Plan {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Outcome {
     /// Wait in this process, then run (or judge) again.
-    Again { wait: Duration },
+    #[serde(rename = "retry")]
+    Again {
+        /// How long; at least a millisecond.
+        #[serde(rename = "wait_ms", serialize_with = "as_millis")]
+        wait: Duration,
+    },
     /// Publish to this tier; the message is due then, which may take more hops.
-    Delay { tier: Tier, due: Timestamp },
+    Delay {
+        /// The first tier that it passes.
+        tier: Tier,
+        /// It is not handled before.
+        due: Timestamp,
+    },
     /// Publish to this dead-letter topic.
-    DeadLetter { topic: Topic },
+    DeadLetter {
+        /// Where.
+        topic: Topic,
+    },
     /// Hold for the cool-down, then hand back.
-    Requeue { cooldown: Duration },
+    Requeue {
+        /// How long; at least a millisecond.
+        #[serde(rename = "cooldown_ms", serialize_with = "as_millis")]
+        cooldown: Duration,
+    },
     /// Acknowledge.
     Drop,
 }
 
 /// What beside the verdict decides the outcome.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Situation {
-    pub(super) now: Timestamp,
-    pub(super) expires_at: Option<Timestamp>,
+pub struct Situation {
+    /// When the verdict was given.
+    pub now: Timestamp,
+    /// When the message expires.
+    pub expires_at: Option<Timestamp>,
     /// Times that this copy was handed back before.
-    pub(super) requeues: u32,
+    pub requeues: u32,
     /// How long this delivery has been here.
-    pub(super) held: Duration,
+    pub held: Duration,
     /// There is a handler here to run again; else the message goes back to where it failed.
-    pub(super) has_handler: bool,
+    pub has_handler: bool,
     /// There is a queue for a delayed message to come back to.
-    pub(super) can_return: bool,
+    pub can_return: bool,
 }
 
-/// The plan, and why it is not what was said.
-pub(super) type Resolved = (Plan, Option<String>);
+impl Situation {
+    /// A delivery that failed just now, as soon as it arrived, on a route with a handler.
+    #[must_use]
+    pub fn just_arrived(failure: &Failure) -> Self {
+        Self {
+            now: failure.now,
+            expires_at: failure.expires_in_ms.map(|left| failure.now.after(Duration::from_millis(left))),
+            requeues: 0,
+            held: Duration::ZERO,
+            has_handler: true,
+            can_return: true,
+        }
+    }
+}
+
+fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(millis(*duration))
+}
+
+/// The outcome, and why it is not what was said.
+pub(super) type Resolved = (Outcome, Option<String>);
 
 pub(super) fn resolve(action: &Action, situation: Situation, rules: &Rules) -> Resolved {
     match action {
@@ -51,7 +93,7 @@ pub(super) fn resolve(action: &Action, situation: Situation, rules: &Rules) -> R
         },
         Action::DeadLetter { label } => dead_letter(label.as_deref(), situation, rules),
         Action::Requeue { cooldown_ms } => requeue(*cooldown_ms, situation, rules),
-        Action::Drop => (Plan::Drop, None),
+        Action::Drop => (Outcome::Drop, None),
     }
 }
 
@@ -69,11 +111,11 @@ fn retry(delay_ms: u64, situation: Situation, rules: &Rules) -> Resolved {
         return match outlives(situation.now.after(wait), situation) {
             Some(why) => last_resort(why, situation, rules),
             // A retry at once would let a failing handler spin.
-            None => (Plan::Again { wait: wait.max(Duration::from_millis(1)) }, None),
+            None => (Outcome::Again { wait: wait.max(Duration::from_millis(1)) }, None),
         };
     };
-    let (plan, further) = delay(delay_ms, situation, rules);
-    (plan, Some(further.map_or(why.clone(), |further| format!("{why}; {further}"))))
+    let (outcome, further) = delay(delay_ms, situation, rules);
+    (outcome, Some(further.map_or(why.clone(), |further| format!("{why}; {further}"))))
 }
 
 fn delay(delay_ms: u64, situation: Situation, rules: &Rules) -> Resolved {
@@ -93,8 +135,11 @@ fn delay(delay_ms: u64, situation: Situation, rules: &Rules) -> Resolved {
     match tier_for(Duration::from_millis(delay_ms), rules) {
         Some(tier) => through(tier, delay_ms, why, situation, rules),
         None if situation.has_handler && Duration::from_millis(delay_ms) <= rules.max_retry_delay => {
-            let (plan, further) = retry(delay_ms, situation, rules);
-            (plan, further.or_else(|| Some("the route has no tiers: a short delay is a retry in process".to_owned())))
+            let (outcome, further) = retry(delay_ms, situation, rules);
+            (
+                outcome,
+                further.or_else(|| Some("the route has no tiers: a short delay is a retry in process".to_owned())),
+            )
         }
         None => last_resort("the route has no tiers".to_owned(), situation, rules),
     }
@@ -113,7 +158,7 @@ fn through(tier: &Tier, delay_ms: u64, why: Option<String>, situation: Situation
     let due = situation.now.after(tier.delay.max(Duration::from_millis(delay_ms)));
     match outlives(due, situation) {
         Some(why) => last_resort(why, situation, rules),
-        None => (Plan::Delay { tier: tier.clone(), due }, why),
+        None => (Outcome::Delay { tier: tier.clone(), due }, why),
     }
 }
 
@@ -126,7 +171,7 @@ fn outlives(due: Timestamp, situation: Situation) -> Option<String> {
 fn dead_letter(label: Option<&str>, situation: Situation, rules: &Rules) -> Resolved {
     let wanted = label.unwrap_or(DEFAULT_LABEL);
     match rules.dead_letters.get(wanted) {
-        Some(topic) => (Plan::DeadLetter { topic: topic.clone() }, None),
+        Some(topic) => (Outcome::DeadLetter { topic: topic.clone() }, None),
         None => last_resort(format!("the route has no dead-letter topic labelled {wanted:?}"), situation, rules),
     }
 }
@@ -135,34 +180,34 @@ fn requeue(cooldown_ms: Option<u64>, situation: Situation, rules: &Rules) -> Res
     if !rules.requeue_is_safe {
         return last_resort("the broker may throw away a message that is handed back".to_owned(), situation, rules);
     }
-    let (plan, asked) = (hand_back(situation, rules), Duration::from_millis(cooldown_ms.unwrap_or(0)));
-    match plan {
-        Plan::Requeue { cooldown } if asked > rules.requeue.max => {
+    let (outcome, asked) = (hand_back(situation, rules), Duration::from_millis(cooldown_ms.unwrap_or(0)));
+    match outcome {
+        Outcome::Requeue { cooldown } if asked > rules.requeue.max => {
             let limit = humantime::format_duration(rules.requeue.max);
             (
-                Plan::Requeue { cooldown: cooldown.max(rules.requeue.max) },
+                Outcome::Requeue { cooldown: cooldown.max(rules.requeue.max) },
                 Some(format!("the longest cool-down is {limit}")),
             )
         }
-        Plan::Requeue { cooldown } => (Plan::Requeue { cooldown: cooldown.max(asked) }, None),
-        plan => (plan, None),
+        Outcome::Requeue { cooldown } => (Outcome::Requeue { cooldown: cooldown.max(asked) }, None),
+        outcome => (outcome, None),
     }
 }
 
 /// Dead-letter where there is a topic, else hand back with a cool-down, else hold on to it. Never drop.
 fn last_resort(why: String, situation: Situation, rules: &Rules) -> Resolved {
-    let plan = match rules.dead_letters.get(DEFAULT_LABEL) {
-        Some(topic) => Plan::DeadLetter { topic: topic.clone() },
+    let outcome = match rules.dead_letters.get(DEFAULT_LABEL) {
+        Some(topic) => Outcome::DeadLetter { topic: topic.clone() },
         None => hand_back(situation, rules),
     };
-    (plan, Some(why))
+    (outcome, Some(why))
 }
 
-fn hand_back(situation: Situation, rules: &Rules) -> Plan {
+fn hand_back(situation: Situation, rules: &Rules) -> Outcome {
     let cooldown = rules.requeue.after(situation.requeues);
     if rules.requeue_is_safe {
-        Plan::Requeue { cooldown }
+        Outcome::Requeue { cooldown }
     } else {
-        Plan::Again { wait: rules.requeue.max.max(cooldown) }
+        Outcome::Again { wait: rules.requeue.max.max(cooldown) }
     }
 }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::Failure;
+use crate::handler_error::HandlerError;
 use crate::timestamp::{Timestamp, millis};
 
 /// 2026-01-01T12:00:00Z, a Thursday: what the clock shows where nobody says otherwise, so that a verdict does not depend on
 /// the day.
-const NOON: u64 = 1_767_268_800_000;
+pub(super) const NOON: u64 = 1_767_268_800_000;
 
 /// What is written is no failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +26,7 @@ pub struct WrittenError {
 }
 
 impl WrittenError {
-    fn new(path: &str, message: impl Into<String>) -> Self {
+    pub(super) fn new(path: &str, message: impl Into<String>) -> Self {
         Self { path: path.to_owned(), message: message.into() }
     }
 }
@@ -47,6 +48,7 @@ impl Failure {
         let mut written = written.clone();
         ease(&mut written)?;
         let says_size = written.contains_key("body_size");
+        let says_age = written.contains_key("age_ms");
         for (name, value) in plain() {
             written.entry(name).or_insert(value);
         }
@@ -56,6 +58,9 @@ impl Failure {
         })?;
         if !says_size {
             failure.body_size = failure.message.body_size() as u64;
+        }
+        if let Some(made) = failure.message.timestamp.filter(|_| !says_age) {
+            failure.age_ms = millis(failure.now.since(made));
         }
         if failure.attempt == 0 {
             return Err(WrittenError::new("attempt", "attempts are counted from 1"));
@@ -80,7 +85,10 @@ fn ease(failure: &mut Map<String, Value>) -> Result<(), WrittenError> {
     time(failure, "", "now")?;
     match failure.get_mut("error") {
         Some(Value::Object(error)) => duration(error, "error.", "retry_after")?,
-        Some(error @ Value::String(_)) => *error = json!({ "kind": error.take() }),
+        Some(error @ Value::String(_)) => {
+            let kind = error.as_str().unwrap_or_default();
+            *error = serde_json::to_value(HandlerError::from_kind(kind, "")).expect("an error has text for keys");
+        }
         _ => {}
     }
     let Some(Value::Object(message)) = failure.get_mut("message") else { return Ok(()) };
@@ -110,11 +118,18 @@ fn is_body(body: &Value) -> bool {
 /// `"age": "25h"` for `"age_ms": 90000000`.
 fn duration(object: &mut Map<String, Value>, path: &str, name: &str) -> Result<(), WrittenError> {
     let Some(written) = object.remove(name) else { return Ok(()) };
+    let in_ms = format!("{name}_ms");
+    if object.contains_key(&in_ms) {
+        return Err(WrittenError::new(
+            &format!("{path}{name}"),
+            format!("it is written as `{in_ms}` too; leave one out"),
+        ));
+    }
     let wrong =
         || WrittenError::new(&format!("{path}{name}"), format!("{written} is no duration; write one such as \"90s\""));
     let duration: Duration =
         written.as_str().and_then(|text| humantime::parse_duration(text).ok()).ok_or_else(wrong)?;
-    object.insert(format!("{name}_ms"), millis(duration).into());
+    object.insert(in_ms, millis(duration).into());
     Ok(())
 }
 
@@ -176,11 +191,23 @@ mod tests {
         assert_eq!(failure.now.to_string(), "2026-03-29T02:30:00.000Z");
         assert_eq!(failure.message.headers.get("tenant").and_then(|value| value.as_str()), Some("acme"));
         assert_eq!(failure.message.body.as_deref(), Some(&b"{\"order\":7}"[..]));
-        assert_eq!(read(json!({ "error": "timeout" })).unwrap().error.kind, "timeout");
+        let error = read(json!({ "error": "http-503" })).unwrap().error;
+        assert_eq!((error.kind.as_str(), error.status), ("http-503", Some(503)), "a kind tells what hosts name by it");
+    }
+
+    #[test]
+    fn the_age_is_that_of_the_message_where_nothing_else_is_written() {
+        let dated = json!({ "timestamp": "2025-12-31T12:00:00Z" });
+        assert_eq!(read(json!({ "message": dated })).unwrap().age_ms, 86_400_000);
+        assert_eq!(read(json!({ "message": dated, "age": "1h" })).unwrap().age_ms, 3_600_000);
+        assert_eq!(read(json!({ "message": dated, "age_ms": 0 })).unwrap().age_ms, 0);
     }
 
     #[test]
     fn what_is_wrong_is_named_by_its_path() {
+        assert!(
+            read(json!({ "age": "1h", "age_ms": 5 })).unwrap_err().starts_with("age: it is written as `age_ms` too")
+        );
         assert!(read(json!({ "error": { "knd": "x" } })).unwrap_err().starts_with("error.knd: unknown field `knd`"));
         assert!(read(json!({ "age": "old" })).unwrap_err().starts_with("age: \"old\" is no duration"));
         assert!(read(json!({ "now": "noon" })).unwrap_err().starts_with("now: \"noon\" is no time"));

@@ -26,7 +26,7 @@ mod measure;
 mod prepared;
 mod revision;
 mod slots;
-mod smoke;
+pub(crate) mod smoke;
 mod snapshot;
 mod store;
 mod ticker;
@@ -48,6 +48,7 @@ use compilers::Compilers;
 pub use description::Description;
 pub use limits::EngineLimits;
 use log_lines::Identity;
+pub(super) use log_lines::LINES_PER_DECISION;
 pub use log_lines::{Level, LogLine};
 pub use measure::Measured;
 use prepared::Prepared;
@@ -141,6 +142,22 @@ impl Engine {
         load::load(self, candidate)
     }
 
+    /// The part of [`Engine::load`] that is about the file alone: what is refused here is refused on every route, with any
+    /// settings. What is not is remembered for the load that follows.
+    pub(super) fn check_file(&self, candidate: &Candidate<'_>) -> Result<(), Rejection> {
+        let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
+        load::proven(self, candidate, &load::file_digest(candidate.bytes), &identity).map(drop)
+    }
+
+    /// Asks a policy what it is, after all that [`Engine::load`] does before it knows the settings. Blocks the thread.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its cure.
+    pub fn describe(&self, name: &str, file: &[u8]) -> Result<Description, Rejection> {
+        let identity = Arc::new(Identity::new(name, ""));
+        Ok(self.prepare(file, &load::file_digest(file), &identity)?.description.clone())
+    }
+
     /// Judges each case with a clean instance that is configured as the case says. The cases that the file itself carries
     /// are not looked at. Blocks the thread.
     ///
@@ -157,8 +174,8 @@ impl Engine {
         &self.shared.limits
     }
 
-    /// What the file is once compiled, whatever its cases. Files are compiled one after the other: each compilation uses every core as it
-    /// is, and several routes that name one file then compile it once.
+    /// What the file is once compiled, whatever its cases. Files are compiled one after the other: each compilation uses
+    /// every core as it is, and several routes that name one file then compile it once.
     fn prepare(&self, bytes: &[u8], digest: &str, identity: &Arc<Identity>) -> Result<Arc<Prepared>, Rejection> {
         let mut prepared = self.shared.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = prepared.get(digest) {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use bytesize::ByteSize;
-use sha2::{Digest, Sha256};
 
 use super::rejection::TOO_LARGE_CURE;
+use super::sha256;
 use super::trust::Trust;
 
 /// The largest signature that is read, in bytes: several times what minisign makes with its longest comments.
@@ -38,7 +38,7 @@ pub(super) struct PolicyFile {
 impl PolicyFile {
     pub(super) fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = sha256::of(&bytes);
         Self { bytes, digest, signature: None }
     }
 }
@@ -147,13 +147,21 @@ fn read_bytes(path: &Path, limit: u64, too_large: &dyn Fn() -> ReadError) -> Res
         }
         if metadata.len() > limit { Err(too_large()) } else { Ok(()) }
     };
-    // Asked before opening, since opening a FIFO waits for a writer; and again of what was opened.
+    // Asked before opening, since opening a device may do something; and again of what was opened, which may be another.
     check(&fs::metadata(path).map_err(cannot)?)?;
-    let file = File::open(path).map_err(cannot)?;
+    let file = open(path).map_err(cannot)?;
     check(&file.metadata().map_err(cannot)?)?;
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// Opens without waiting: a FIFO that came into the file's place would have this thread wait for a writer for good.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NONBLOCK);
+    options.read(true).open(path)
 }
 
 fn too_large(path: &Path, limit: u64) -> ReadError {
@@ -252,6 +260,17 @@ mod tests {
         let path = folder.path().join("a.wasm");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         assert!(text(read(&path, LIMIT)).contains("not a regular file"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_fifo_that_came_into_the_place_of_a_file_is_opened_without_waiting_for_a_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.wasm");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let (opened, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || opened.send(open(&path).unwrap().metadata().unwrap().is_file()));
+        assert_eq!(told.recv_timeout(std::time::Duration::from_secs(30)), Ok(false));
     }
 
     #[cfg(unix)]

@@ -1,10 +1,12 @@
 //! What can be known of a policy file without running it.
 
+use std::collections::{BTreeMap, HashSet};
+
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use wasmparser::{KnownCustom, Parser, Payload};
 
 use super::cases::{Case, CaseError, section};
+use super::sha256;
 
 /// The custom section that names the SDK that a policy is built with.
 const SDK_SECTION: &str = "reprieve:sdk";
@@ -54,6 +56,14 @@ pub struct Section {
     pub size: usize,
 }
 
+/// What was found so far, to be looked up: a file may have millions of sections and tools.
+#[derive(Default)]
+struct Seen {
+    /// Bytes by the section's name.
+    sections: BTreeMap<String, usize>,
+    tools: HashSet<String>,
+}
+
 impl Inspection {
     /// Looks at a file.
     ///
@@ -62,7 +72,7 @@ impl Inspection {
     pub fn of(file: &[u8]) -> Result<Self, wasmparser::BinaryReaderError> {
         let mut inspection = Self {
             size: file.len(),
-            digest: Sha256::digest(file).iter().map(|byte| format!("{byte:02x}")).collect(),
+            digest: sha256::of(file),
             form: if Parser::is_component(file) { Form::Component } else { Form::Module },
             sdk: None,
             tools: Vec::new(),
@@ -70,6 +80,7 @@ impl Inspection {
             exports: Vec::new(),
             sections: Vec::new(),
         };
+        let mut seen = Seen::default();
         let mut depth = 0_usize;
         for payload in Parser::new(0).parse_all(file) {
             let payload = payload?;
@@ -77,9 +88,11 @@ impl Inspection {
                 // Their insides come as payloads of their own.
                 Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
                 Payload::End(_) => depth = depth.saturating_sub(1),
-                _ => inspection.add(&payload, depth)?,
+                _ => inspection.add(&payload, depth, &mut seen)?,
             }
         }
+        let sections = seen.sections.into_iter().map(|(name, size)| Section { name, size });
+        inspection.sections.extend(sections);
         inspection.sections.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.name.cmp(&b.name)));
         Ok(inspection)
     }
@@ -92,14 +105,19 @@ impl Inspection {
         section::carried(file)
     }
 
-    fn add(&mut self, payload: &Payload<'_>, depth: usize) -> Result<(), wasmparser::BinaryReaderError> {
+    fn add(
+        &mut self,
+        payload: &Payload<'_>,
+        depth: usize,
+        seen: &mut Seen,
+    ) -> Result<(), wasmparser::BinaryReaderError> {
         match payload {
             Payload::CustomSection(custom) => {
                 if custom.name() == SDK_SECTION {
                     self.sdk = Some(name(&String::from_utf8_lossy(custom.data())));
                 }
                 if let KnownCustom::Producers(fields) = custom.as_known() {
-                    self.add_tools(fields)?;
+                    self.add_tools(fields, &mut seen.tools)?;
                 }
             }
             Payload::ImportSection(imports) if depth == 0 => {
@@ -126,10 +144,7 @@ impl Inspection {
             _ => {}
         }
         if let Some((title, size)) = extent(payload) {
-            match self.sections.iter_mut().find(|section| section.name == title) {
-                Some(section) => section.size += size,
-                None => self.sections.push(Section { name: title, size }),
-            }
+            *seen.sections.entry(title).or_default() += size;
         }
         Ok(())
     }
@@ -137,12 +152,13 @@ impl Inspection {
     fn add_tools(
         &mut self,
         fields: wasmparser::ProducersSectionReader<'_>,
+        seen: &mut HashSet<String>,
     ) -> Result<(), wasmparser::BinaryReaderError> {
         for field in fields {
             for value in field?.values {
                 let value = value?;
                 let tool = name(format!("{} {}", value.name, value.version).trim_end());
-                if !self.tools.contains(&tool) {
+                if seen.insert(tool.clone()) {
                     self.tools.push(tool);
                 }
             }
@@ -192,6 +208,30 @@ mod tests {
         let known: usize = inspection.sections.iter().map(|section| section.size).sum();
         assert!(known <= STANDARD.len() && known > STANDARD.len() * 9 / 10, "{known} of {} bytes", STANDARD.len());
         assert_eq!(inspection.sections[0].name, "code");
+    }
+
+    #[test]
+    fn a_file_of_very_many_sections_and_tools_is_looked_at_in_a_moment() {
+        use wasm_encoder::{CustomSection, Module, ProducersField, ProducersSection};
+
+        const COUNT: usize = 200_000;
+        let mut module = Module::new();
+        for number in 0..COUNT {
+            module.section(&CustomSection { name: format!("{number}").into(), data: (&[][..]).into() });
+        }
+        let mut field = ProducersField::new();
+        for number in 0..COUNT {
+            field.value(&format!("{number}"), "");
+        }
+        let mut producers = ProducersSection::new();
+        producers.field("processed-by", &field);
+        module.section(&producers);
+        let began = std::time::Instant::now();
+        let inspection = Inspection::of(&module.finish()).unwrap();
+        assert_eq!((inspection.sections.len(), inspection.tools.len()), (COUNT + 1, COUNT));
+        assert_eq!(inspection.tools[COUNT - 1], (COUNT - 1).to_string(), "in the order of the file");
+        // Comparing each with each takes minutes.
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What each route last ran on, kept over restarts: the policy's bytes and the settings that it took.
 //!
-//! A route has a folder with the bytes under their digest, their signature where they have one, and a record that names them. The record is replaced by a
-//! rename, after everything that it names is on disk, so that a crash leaves the old pair or the new one.
+//! A route has a folder with the bytes under their digest, their signature where they have one, and a record that names
+//! them. The record is replaced by a rename, after everything that it names is on disk, so that a crash leaves the old pair
+//! or the new one.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::folder::{self, PolicyFile, ReadError};
+use super::sha256;
 
 const RECORD: &str = "last-good.json";
 
@@ -170,7 +171,7 @@ fn folder_name(route: &str) -> String {
     if name.len() > 200 {
         name.truncate(100);
         name.push('%');
-        name.extend(Sha256::digest(route).iter().map(|byte| format!("{byte:02x}")));
+        name.push_str(&sha256::of(route));
     }
     name
 }

@@ -14,15 +14,15 @@ use super::text::one_line;
 use crate::verdict::{Action, Fault, FaultKind, Verdict};
 
 /// The longest reason, in bytes.
-const MAX_REASON: usize = 4 * 1024;
+pub(super) const MAX_REASON: usize = 4 * 1024;
 /// The longest name of a tier or label, in bytes.
 const MAX_NAME: usize = 255;
 /// How many headers a verdict may have.
-const MAX_HEADERS: usize = 32;
+pub(super) const MAX_HEADERS: usize = 32;
 /// The longest header name, in bytes.
 const MAX_HEADER_NAME: usize = 128;
 /// All names and values of a verdict's headers together, in bytes.
-const MAX_HEADER_BYTES: usize = 8 * 1024;
+pub(super) const MAX_HEADER_BYTES: usize = 8 * 1024;
 
 /// Beginnings of names that are the host's or a broker's.
 const RESERVED_PREFIXES: [&str; 4] = ["reprieve-", "x-death", "x-first-death", "x-last-death"];

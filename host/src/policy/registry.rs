@@ -1,8 +1,10 @@
 //! Which policy revision judges on each route, and how it is swapped while messages flow.
 
 mod admitted;
+mod announce;
 mod handle;
 mod load;
+mod refused_files;
 mod reloader;
 mod route_state;
 mod unused;

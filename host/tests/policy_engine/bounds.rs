@@ -69,7 +69,7 @@ fn every_type_of_header_reaches_the_policy() {
             ["text", { "text": "text" }],
             ["not-utf8", { "bytes": [255] }],
             ["time", { "timestamp": 2000 }],
-            ["table", { "json": r#"{"table":[["count",2]]}"# }],
+            ["table", { "json": r#"{"count":2}"# }],
         ])
     );
 }

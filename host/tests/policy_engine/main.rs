@@ -8,4 +8,5 @@ mod embedded;
 mod faults;
 mod loading;
 mod log;
+mod purity;
 mod support;

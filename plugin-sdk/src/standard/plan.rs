@@ -28,7 +28,7 @@ pub(super) enum Step<'a> {
 }
 
 impl Step<'_> {
-    /// The least time until the next attempt.
+    /// The least time until the next attempt, tiers that the host rounds up to left aside.
     pub(super) fn wait(&self) -> Duration {
         match self {
             Self::Wait(wait) | Self::Delay(wait) => *wait,

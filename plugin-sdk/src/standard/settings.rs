@@ -17,7 +17,7 @@ pub struct Settings {
     /// What happens when nothing is left to try. `None`: dead-letter where the route has a default
     /// topic, else drop with a warning.
     pub exhausted: Option<Exhausted>,
-    /// Try no more once the message is this old, nor would be by the next attempt.
+    /// Try no more once the message is this old, nor where it would be older by the next attempt.
     #[serde(with = "duration::option")]
     pub give_up_after: Option<Duration>,
     /// The longest wait that the failing side is granted; a day where left out.

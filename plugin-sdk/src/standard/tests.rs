@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::{Action, Jitter, Limits, RetryPolicy, configure};
+use crate::{Jitter, Limits, RetryPolicy, configure};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -247,4 +247,48 @@ fn a_message_that_would_be_too_old_when_it_is_back_is_given_up_at_once() {
     assert_eq!(verdict(55).action, tier("5m"));
     assert_eq!(verdict(56).action, Action::DeadLetter(None));
     assert_eq!(verdict(56).reason, "attempt 1 of 2 failed; after a wait of 5m the message is older than 1h");
+}
+
+/// One tier of half an hour, which a wait of two minutes is rounded up to.
+fn coarse_route() -> Route {
+    let mut route = route();
+    route.tiers.clear();
+    route.with_tier("30m", 30 * MINUTE)
+}
+
+#[test]
+fn a_wait_that_is_rounded_up_to_a_tier_counts_for_as_long_as_the_tier() {
+    let policy: Standard = configure(r#"{"give_up_after": "1h"}"#, &coarse_route()).unwrap();
+    let asking = Failure::new("http-503").retry_after(2 * MINUTE);
+    assert_eq!(policy.decide(&asking.clone().age(30 * MINUTE)).action, Action::Delay(2 * MINUTE));
+    let too_old = policy.decide(&asking.clone().age(55 * MINUTE));
+    assert_eq!(too_old.action, Action::DeadLetter(None));
+    assert_eq!(too_old.reason, "attempt 1 of 3 failed; after a wait of 30m the message is older than 1h");
+
+    assert_eq!(policy.decide(&asking.clone().expires_in(31 * MINUTE)).action, Action::Delay(2 * MINUTE));
+    let expiring = policy.decide(&asking.expires_in(10 * MINUTE));
+    assert_eq!(expiring, Verdict::dead_letter().because("the message expires before it would be back"));
+}
+
+#[test]
+fn a_wait_that_is_cut_counts_for_as_long_as_it_is_then() {
+    let mut route = route();
+    route.tiers.clear();
+    let policy: Standard = configure("{}", &route).unwrap();
+    let asking = Failure::new("http-503").retry_after(10 * MINUTE);
+    assert_eq!(policy.decide(&asking.clone().expires_in(5 * MINUTE)).action, Action::Retry(MINUTE));
+    assert_eq!(policy.decide(&asking.expires_in(MINUTE)).action, Action::DeadLetter(None));
+}
+
+#[test]
+fn what_another_policy_gives_up_ends_as_the_settings_or_the_rule_for_its_kind_say() {
+    let end = |settings, kind: &str| standard(settings).give_up(&Failure::new(kind), "too late").action;
+    let settings = r#"{
+        "exhausted": {"dead-letter-to": "invalid"},
+        "rules": [{"kinds": ["noise"], "exhausted": "drop"}]
+    }"#;
+    assert_eq!(end(settings, "timeout"), label("invalid"));
+    assert_eq!(end(settings, "noise"), Action::Drop);
+    assert_eq!(end("{}", "timeout"), Action::DeadLetter(None));
+    assert_eq!(end(r#"{"exhausted": {"delay-to": "5m"}}"#, "timeout"), Action::DeadLetter(None));
 }

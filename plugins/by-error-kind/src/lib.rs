@@ -10,7 +10,8 @@ use settings::Settings;
 struct ByErrorKind {
     settings: Settings,
     standard: Standard,
-    has_invalid_topic: bool,
+    label_for_invalid: Option<&'static str>,
+    route: Route,
 }
 
 /// Its settings stand under `standard` in ours.
@@ -24,7 +25,8 @@ impl Policy for ByErrorKind {
     fn configure(settings: Settings, route: &Route) -> Result<Self, Vec<Problem>> {
         Ok(Self {
             standard: Standard::configure(settings.for_standard(), route).map_err(under_standard)?,
-            has_invalid_topic: route.has_dead_letter("invalid"),
+            label_for_invalid: ["invalid", "default"].into_iter().find(|label| route.has_dead_letter(label)),
+            route: route.clone(),
             settings,
         })
     }
@@ -32,7 +34,7 @@ impl Policy for ByErrorKind {
     fn decide(&self, failure: &Failure) -> Verdict {
         let kind = failure.error.kind.as_str();
         if self.settings.invalid.iter().any(|pattern| pattern.matches(kind)) {
-            return self.park_invalid();
+            return self.park_invalid(failure);
         }
         let timed_out = failure.error.timed_out || kind.starts_with("timeout");
         let rate_limited = failure.error.status == Some(429) || kind.starts_with("rate-limit");
@@ -41,7 +43,7 @@ impl Policy for ByErrorKind {
         }
 
         if failure.attempt >= self.settings.max_attempts {
-            return self.standard.give_up(format!("{} attempts were too few", failure.attempt));
+            return self.standard.give_up(failure, format!("{} attempts were too few", failure.attempt));
         }
         let asked = self.standard.retry_after(failure);
         let (wait, verdict) = if rate_limited {
@@ -54,12 +56,14 @@ impl Policy for ByErrorKind {
             let wait = self.settings.delay.max(asked.unwrap_or_default());
             (wait, Verdict::delay(wait).because("the time-outs go on"))
         };
-        if failure.expires_within(wait) {
-            return self.standard.give_up("the message expires before it would be back");
+        let away = verdict.action.time_away(&self.route).unwrap_or(wait);
+        if failure.expires_within(away) {
+            return self.standard.give_up(failure, "the message expires before it would be back");
         }
-        // At this age already, or by the time that it is back.
-        if self.settings.give_up_after.is_some_and(|limit| failure.age.saturating_add(wait) >= limit) {
-            return self.standard.give_up("the message is too old for another attempt");
+        if let Some(limit) = self.settings.give_up_after
+            && (failure.age >= limit || failure.age.saturating_add(away) > limit)
+        {
+            return self.standard.give_up(failure, "the message is too old for another attempt");
         }
         verdict
     }
@@ -74,11 +78,11 @@ impl Policy for ByErrorKind {
 }
 
 impl ByErrorKind {
-    fn park_invalid(&self) -> Verdict {
+    fn park_invalid(&self, failure: &Failure) -> Verdict {
         let reason = "no retry makes the message valid";
-        match self.has_invalid_topic {
-            true => Verdict::dead_letter_to("invalid").because(reason),
-            false => self.standard.give_up(reason),
+        match self.label_for_invalid {
+            Some(label) => Verdict::dead_letter_to(label).because(reason),
+            None => self.standard.give_up(failure, reason),
         }
     }
 }

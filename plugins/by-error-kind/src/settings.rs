@@ -20,10 +20,10 @@ pub(crate) struct Settings {
     /// The delay after further time-outs, and after a rate limit that does not say for how long it holds.
     #[serde(with = "duration")]
     pub(crate) delay: Duration,
-    /// Try no more once the message is this old, nor would be by the next attempt.
+    /// Try no more once the message is this old, nor where it would be older by the next attempt.
     #[serde(with = "duration::option")]
     pub(crate) give_up_after: Option<Duration>,
-    /// The standard policy's settings, for every other error.
+    /// The standard policy's settings, for every other error. Its `exhausted` and `max_retry_after` hold for all.
     pub(crate) standard: standard::Settings,
 }
 

@@ -19,21 +19,55 @@ fn policy(settings: &str, route: &Route) -> ByErrorKind {
     }
 }
 
+fn label(name: &str) -> Action {
+    Action::DeadLetter(Some(name.to_owned()))
+}
+
 fn judge(failure: &Failure) -> Action {
     policy("{}", &route()).decide(failure).action
 }
 
 #[test]
 fn an_invalid_message_is_parked_at_once_in_its_own_topic() {
-    let invalid = Action::DeadLetter(Some("invalid".to_owned()));
-    assert_eq!(judge(&Failure::new("validation")), invalid);
-    assert_eq!(judge(&Failure::new("validation-schema")), invalid);
+    assert_eq!(judge(&Failure::new("validation")), label("invalid"));
+    assert_eq!(judge(&Failure::new("validation-schema")), label("invalid"));
 }
 
 #[test]
 fn where_there_is_no_topic_for_invalid_messages_the_default_one_is_used() {
     let route = Route::new("orders").with_dead_letter("default");
-    assert_eq!(policy("{}", &route).decide(&Failure::new("validation")).action, Action::DeadLetter(None));
+    let policy = policy(r#"{"standard": {"exhausted": "drop"}}"#, &route);
+    assert_eq!(policy.decide(&Failure::new("validation")).action, label("default"));
+}
+
+#[test]
+fn what_is_given_up_ends_as_the_settings_of_the_standard_policy_say() {
+    let route = Route::new("orders").with_dead_letter("late").with_tier("30s", Duration::from_secs(30));
+    let settings = r#"{"give_up_after": "1h", "standard": {"exhausted": {"dead-letter-to": "late"}}}"#;
+    let policy = policy(settings, &route);
+    for failure in [
+        Failure::new("timeout").attempt(10),
+        Failure::new("rate-limited").expires_in(Duration::from_secs(20)),
+        Failure::new("rate-limited").age(Duration::from_secs(3600)),
+        Failure::new("validation"),
+    ] {
+        assert_eq!(policy.decide(&failure).action, label("late"), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_wait_that_is_rounded_up_to_a_tier_counts_for_as_long_as_the_tier() {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let route = Route::new("orders").with_dead_letter("default").with_tier("30m", minutes(30));
+    let policy = policy(r#"{"give_up_after": "1h"}"#, &route);
+    for kind in ["rate-limited", "timeout"] {
+        let asking = Failure::new(kind).attempt(3).retry_after(minutes(2));
+        assert_eq!(policy.decide(&asking.clone().age(minutes(30))).action, Action::Delay(minutes(2)), "{kind}");
+        assert_eq!(policy.decide(&asking.clone().age(minutes(55))).action, Action::DeadLetter(None), "{kind}");
+        assert_eq!(policy.decide(&asking.expires_in(minutes(10))).action, Action::DeadLetter(None), "{kind}");
+    }
+    let asking = Failure::new("timeout").retry_after(minutes(2));
+    assert_eq!(policy.decide(&asking.expires_in(minutes(10))).action, Action::DeadLetter(None), "a retry too long");
 }
 
 #[test]
@@ -99,7 +133,10 @@ fn a_message_that_would_not_live_to_see_the_next_attempt_is_given_up() {
     let policy = policy(r#"{"give_up_after": "1h"}"#, &route());
     let limited = Failure::new("rate-limited").retry_after(Duration::from_secs(1800));
     assert_eq!(policy.decide(&limited).action, Action::Delay(Duration::from_secs(1800)));
-    assert_eq!(policy.decide(&limited.age(Duration::from_secs(1800))).action, Action::DeadLetter(None));
+    // At just this age it gets its last attempt, as with the standard policy.
+    let at = |age| policy.decide(&limited.clone().age(age)).action;
+    assert_eq!(at(Duration::from_secs(1800)), Action::Delay(Duration::from_secs(1800)));
+    assert_eq!(at(Duration::from_secs(1801)), Action::DeadLetter(None));
 }
 
 #[test]

@@ -75,17 +75,19 @@ impl RetryBudget {
         let reason =
             format!("{reason}; the retry budget is spent: {retries} retries for the last minute's {attempts} attempts");
         let enough = wait <= self.tier.delay;
-        let away = if enough { self.tier.delay } else { self.route.time_away(wait).unwrap_or(wait) };
+        let verdict = if enough { Verdict::delay_to(&self.tier.name) } else { Verdict::delay(wait) };
+        let away = verdict.action.time_away(&self.route).unwrap_or(wait);
         if failure.expires_within(away) {
-            return self.standard.give_up(format!("{reason}; the message expires before a delay is over"));
+            return self.standard.give_up(failure, format!("{reason}; the message expires before a delay is over"));
         }
         if let Some(limit) = self.settings.standard.give_up_after
             && failure.age.saturating_add(away) > limit
         {
             let limit = duration::format(limit);
-            return self.standard.give_up(format!("{reason}; after a delay the message is older than {limit}"));
+            return self
+                .standard
+                .give_up(failure, format!("{reason}; after a delay the message is older than {limit}"));
         }
-        let verdict = if enough { Verdict::delay_to(&self.tier.name) } else { Verdict::delay(wait) };
         verdict.because(reason)
     }
 

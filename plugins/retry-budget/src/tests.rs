@@ -101,6 +101,18 @@ fn a_message_that_would_not_live_to_see_the_end_of_a_delay_is_given_up() {
 }
 
 #[test]
+fn what_is_given_up_ends_as_the_settings_of_the_standard_policy_say() {
+    let mut route = route();
+    route.dead_letters = vec!["late".to_owned()];
+    let settings = r#"{"standard": {"exhausted": {"dead-letter-to": "late"}, "give_up_after": "1h"}}"#;
+    let policy: RetryBudget = configure(settings, &route).ok().unwrap();
+    let late = Action::DeadLetter(Some("late".to_owned()));
+    let spent = failure(1000, 900);
+    assert_eq!(policy.decide(&spent.clone().expires_in(20 * SECOND)).action, late);
+    assert_eq!(policy.decide(&spent.age(60 * MINUTE - 20 * SECOND)).action, late);
+}
+
+#[test]
 fn failures_in_a_row_pause_the_intake_where_the_settings_say_so() {
     assert_eq!(policy("{}").decide(&in_a_row(u32::MAX)).pause_intake, None);
     let policy = policy(r#"{"pause_intake": {"consecutive_failures": 50, "for": "10s"}}"#);

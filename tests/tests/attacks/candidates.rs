@@ -73,7 +73,7 @@ fn cases() -> Vec<Candidate> {
     let table = |cases: Vec<Value>| json!([{ "case": cases }]).to_string().into_bytes();
     let case = |name: &str| json!({ "name": name, "expect": { "action": "dead-letter" } });
     let endless = json!({ "name": "endless", "failure": { "error": ATTACK }, "expect": { "action": "drop" } });
-    let long = json!({ "name": "long ".repeat(100_000), "expect": { "reason": format!("\u{1b}[31m\n{}", "red ".repeat(100_000)) } });
+    let long = json!({ "name": "long ".repeat(20_000), "expect": { "reason": format!("\u{1b}[31m\n{}", "red ".repeat(20_000)) } });
     let endless = SmallPolicy { decide: spin, cases: Some(table(vec![endless])), ..policy() };
     let slow = table((0..1000).map(|number| case(&format!("slow {number}"))).collect());
     let slow = SmallPolicy { configure: take_time, cases: Some(slow), ..policy() };

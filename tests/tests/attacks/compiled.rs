@@ -51,6 +51,18 @@ async fn every_fault_is_judged_by_the_fallback_and_counted_and_felt_by_nobody_el
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn while_a_policy_loops_again_and_again_the_others_decide_without_waiting_for_it() {
+    /// They keep the threads that one policy may have busy for seconds.
+    const LOOPING: usize = 24;
+    let arena = arena().await;
+    let calm = turn::calm(&arena).await;
+    let (rulings, outlasting) = turn::attack_and_wait(&arena, &calm, "misbehaving", "loop", LOOPING).await;
+    assert!(rulings.iter().flatten().all(|ruled| ruled.fault.is_some()), "{rulings:?}");
+    assert!(outlasting >= LOOPING / 2, "{outlasting} of {LOOPING} endless loops were still to end");
+    arena.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn verdicts_that_cannot_be_carried_out_are_overridden_and_felt_by_nobody_else() {
     let arena = arena().await;
     let calm = turn::calm(&arena).await;

@@ -2,8 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use reprieve::observer::Observer;
+use reprieve::policy::engine::{Engine, EngineLimits};
+use reprieve::policy::registry::{Policies, PolicySettings, RoutePolicy};
+use reprieve::policy::route_record::RouteRecord;
 use reprieve::policy::status::LastError;
+use reprieve_sdk::RetryPolicy;
 use reprieve_tests::small_policy::SmallPolicy;
+use reprieve_tests::small_policy::instructions::spin;
 use serde_json::Value;
 
 use crate::arena::{Arena, Attacked};
@@ -52,6 +58,42 @@ async fn every_bad_candidate_is_refused_with_its_reason_while_the_policy_before_
     expect_judged_by("better", &revision(&arena), &turn::attack(&arena, &calm, ROUTE, "any", COUNT).await);
     assert_eq!(refusal(&arena), None);
     arena.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_file_that_many_routes_name_is_tried_once_for_all_of_them() {
+    const ROUTES: u32 = 40;
+    let configure_deadline = Duration::from_millis(500);
+    let folder = tempfile::tempdir().unwrap();
+    let looping = SmallPolicy { describe: spin, ..SmallPolicy::new("bad") };
+    std::fs::write(folder.path().join("shared.wasm"), looping.build()).unwrap();
+    let engine = Engine::new(EngineLimits { configure_deadline, ..EngineLimits::default() }).unwrap();
+    let settings = PolicySettings { folder: Some(folder.path().to_owned()), ..PolicySettings::default() };
+    let began = Instant::now();
+    let policies =
+        Policies::start(engine, settings, (0..ROUTES).map(sharing).collect(), Observer::new()).await.unwrap();
+    assert!(began.elapsed() < configure_deadline * ROUTES / 2, "{:?}", began.elapsed());
+    let routes = policies.status().routes;
+    assert_eq!(routes.len(), ROUTES as usize);
+    for status in routes {
+        let error = status.last_error.expect("every route is told").text;
+        assert!(error.contains("shared.wasm: the policy failed when describing itself: timeout"), "{error}");
+    }
+    policies.shutdown().await;
+}
+
+/// A route of this number, whose policy others have too.
+fn sharing(number: u32) -> RoutePolicy {
+    let record = RouteRecord {
+        name: format!("route-{number}"),
+        source: "orders".into(),
+        tiers: Vec::new(),
+        dead_letters: vec!["default".into()],
+        retry: RetryPolicy::default(),
+        max_retry_delay: Duration::ZERO,
+        max_body: 0,
+    };
+    RoutePolicy { record, policy: Some("shared".into()), policy_digest: None, settings: Value::Null }
 }
 
 /// The message, but for how far the host came in time.

@@ -53,12 +53,24 @@ pub(crate) async fn calm(arena: &Arena) -> Rulings {
 /// every message is dead-lettered, having checked that none is lost and none is there twice, and that the rulings on the
 /// witness's messages are the calm ones.
 pub(crate) async fn attack(arena: &Arena, calm: &Rulings, route: &str, kind: &str, count: usize) -> Rulings {
-    let (attacked, witnessed) = play(arena, route, kind, count).await;
-    assert_eq!(&witnessed, calm, "the witness feels {route} with {kind}");
-    attacked
+    attack_and_wait(arena, calm, route, kind, count).await.0
 }
 
-async fn play(arena: &Arena, route: &str, kind: &str, count: usize) -> (Rulings, Rulings) {
+/// The same, with how many of the attacking messages came to their end after the last of the witness's: those for which the
+/// witness did not have to wait.
+pub(crate) async fn attack_and_wait(
+    arena: &Arena,
+    calm: &Rulings,
+    route: &str,
+    kind: &str,
+    count: usize,
+) -> (Rulings, usize) {
+    let (attacked, witnessed, outlasting) = play(arena, route, kind, count).await;
+    assert_eq!(&witnessed, calm, "the witness feels {route} with {kind}");
+    (attacked, outlasting)
+}
+
+async fn play(arena: &Arena, route: &str, kind: &str, count: usize) -> (Rulings, Rulings, usize) {
     let mut events = arena.host.observer().subscribe();
     let turn = arena.next_turn();
     let ids = |route: &str, count: usize| (0..count).map(|n| format!("{turn}-{route}-{n}")).collect::<Vec<_>>();
@@ -72,7 +84,7 @@ async fn play(arena: &Arena, route: &str, kind: &str, count: usize) -> (Rulings,
         }
     }
     let all = rulings(&mut events, count + witnessed.len());
-    let Ok(mut rulings) = timeout(PATIENCE, all).await else {
+    let Ok((mut rulings, ends)) = timeout(PATIENCE, all).await else {
         panic!("{route} with {kind}: not every message came to its end, {:?}", arena.broker.depth(route))
     };
     if count > 0 {
@@ -80,19 +92,23 @@ async fn play(arena: &Arena, route: &str, kind: &str, count: usize) -> (Rulings,
     }
     check_places(arena, WITNESS, &witnessed).await;
     let mut of = |ids: &[String]| ids.iter().map(|id| rulings.remove(id).unwrap_or_default()).collect();
-    let of_both = (of(&attacked), of(&witnessed));
+    let (of_attacked, of_witnessed) = (of(&attacked), of(&witnessed));
     assert!(rulings.is_empty(), "rulings on other messages: {rulings:?}");
-    of_both
+    let outlasting = ends.iter().rev().take_while(|id| !witnessed.contains(id)).count();
+    (of_attacked, of_witnessed, outlasting)
 }
 
-/// Every message's rulings, until so many are dead-lettered.
-async fn rulings(events: &mut Receiver<Arc<Event>>, ends: usize) -> BTreeMap<String, Vec<Ruled>> {
-    let (mut rulings, mut ended) = (BTreeMap::<String, Vec<Ruled>>::new(), 0);
-    while ended < ends {
+/// Every message's rulings, until so many are dead-lettered; and the messages in the order of their ends.
+async fn rulings(events: &mut Receiver<Arc<Event>>, count: usize) -> (BTreeMap<String, Vec<Ruled>>, Vec<String>) {
+    let (mut rulings, mut ends) = (BTreeMap::<String, Vec<Ruled>>::new(), Vec::new());
+    while ends.len() < count {
         let event = events.recv().await.expect("no event is missed");
         let Some((subject, ruling)) = ruling(&event.kind) else { continue };
-        ended += usize::from(event.kind.name() == "dead-lettered");
-        rulings.entry(subject.id.clone().unwrap_or_default()).or_default().push(Ruled {
+        let id = subject.id.clone().unwrap_or_default();
+        if event.kind.name() == "dead-lettered" {
+            ends.push(id.clone());
+        }
+        rulings.entry(id).or_default().push(Ruled {
             event: event.kind.name(),
             attempt: subject.attempt,
             verdict: ruling.verdict.clone(),
@@ -101,7 +117,7 @@ async fn rulings(events: &mut Receiver<Arc<Event>>, ends: usize) -> BTreeMap<Str
             revision: ruling.maker.as_ref().map(|maker| maker.revision.clone()),
         });
     }
-    rulings
+    (rulings, ends)
 }
 
 fn ruling(event: &EventKind) -> Option<(&Subject, &Ruling)> {

@@ -10,15 +10,31 @@ use serde_json::Value;
 use crate::resident::{Bytes, peak, resident};
 use crate::{alone, route};
 
-/// Several times what the section has, and far from a thousand times.
+/// Several times what the largest section takes, and far from a thousand times, or from what a section of some MiB would.
 const TOLERANCE: Bytes = Bytes::mib(100);
 
 #[test]
-fn settings_of_3_mib_that_a_thousand_cases_share_are_not_kept_a_thousand_times() {
+fn settings_that_a_thousand_cases_share_are_not_kept_a_thousand_times() {
+    // The policy dead-letters everything, which shows that the cases were judged.
+    let rejection = refused_within_tolerance(200 << 10);
+    assert!(matches!(&rejection, Rejection::CaseFailed { case, .. } if case == "0"), "{rejection}");
+}
+
+#[test]
+fn cases_of_many_mib_are_refused_before_they_are_read() {
+    let rejection = refused_within_tolerance(8 << 20);
+    assert!(matches!(&rejection, Rejection::Cases { .. }), "{rejection}");
+}
+
+/// Loads a policy with a thousand cases that share so many bytes of settings, all of them small tables, of which each
+/// takes a hundred times its text in memory.
+fn refused_within_tolerance(bytes_of_settings: usize) -> Rejection {
     let _alone = alone();
-    let mut cases = String::from(r#"[{"settings":{"text":""#);
-    cases.push_str(&"s".repeat(3 << 20));
-    cases.push_str(r#""},"case":["#);
+    let mut cases = String::from(r#"[{"settings":{"tables":[{"a":0}"#);
+    while cases.len() < bytes_of_settings {
+        cases.push_str(r#",{"a":0}"#);
+    }
+    cases.push_str(r#"]},"case":["#);
     for number in 0..1000 {
         let comma = if number == 0 { "" } else { "," };
         write!(cases, r#"{comma}{{"name":"{number}","expect":{{"action":"drop"}}}}"#).unwrap();
@@ -31,8 +47,7 @@ fn settings_of_3_mib_that_a_thousand_cases_share_are_not_kept_a_thousand_times()
     let before = resident();
     let rejection = engine.load(&candidate).unwrap_err();
     let peak = peak();
-    // It has no room for such settings, which shows that they were handed to it.
-    assert!(matches!(&rejection, Rejection::CaseFailed { case, .. } if case == "0"), "{rejection}");
     println!("{} of cases: {before} before, {peak} at most", Bytes(bytes.len() as u64));
     assert!(peak.since(before) < TOLERANCE, "{before} before, {peak} at most");
+    rejection
 }

@@ -47,7 +47,7 @@ fn a_policy_goes_into_a_hosts_folder_whole_and_under_its_name() {
     assert_that_a_host_loads(&file, 0);
     assert_eq!(report["file"], "policies/swapped.wasm");
     assert_eq!(report["size"], file.len());
-    assert_eq!(report["needs"], json!({ "headers": [], "body": null }));
+    assert_eq!(report["needs"], json!({ "headers": [], "body": null, "attributes": [] }));
     assert_eq!(report["interface"], "0.1.0");
     assert_eq!(fs::read_dir(folder.path("policies")).expect("a folder").count(), 1, "nothing is left beside it");
     assert!(!folder.path("swapped/swapped.wasm").exists());
@@ -67,4 +67,16 @@ fn in_a_workspace_the_policy_is_chosen_by_name_and_built_with_the_first_toolchai
     let path = without_the_target(&folder, true);
     folder.reprieve_with_path(path, "", &["policy", "build", "-p", "by-hour", "--out", "orders.wasm"]).succeeded();
     assert_that_a_host_loads(&fs::read(folder.path("orders.wasm")).expect("the built file"), 5);
+}
+
+#[test]
+fn the_crates_own_cargo_configuration_holds_from_wherever_it_is_built() {
+    let folder = Folder::with_policy("nested");
+    folder.write("nested/.cargo/config.toml", "[target.wasm32-unknown-unknown]\nrustflags = [\"--cfg\", \"told\"]\n");
+    let source = folder.read("nested/src/lib.rs");
+    folder.write(
+        "nested/src/lib.rs",
+        &format!("#![allow(unexpected_cfgs)]\n{source}\n#[cfg(not(told))]\ncompile_error!(\"not told\");\n"),
+    );
+    folder.reprieve("", &["policy", "build", "nested"]).succeeded();
 }

@@ -68,7 +68,7 @@ impl Folder {
         command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("toolkit"));
         command.env("CARGO_NET_OFFLINE", "true");
         // What cargo has set for this test is not set for somebody who starts the program.
-        for name in env::vars_os().map(|(name, _)| name).filter(|name| is_cargos_own(name)) {
+        for name in env::vars_os().map(|(name, _)| name).filter(is_cargos_own) {
             command.env_remove(name);
         }
         let Output { status, stdout, stderr } = command.output().expect("a program that can be started");

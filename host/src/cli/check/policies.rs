@@ -2,7 +2,7 @@
 
 use anyhow::Context as _;
 
-use crate::config::{Config, Problem};
+use crate::config::{Config, Problem, Severity};
 use crate::host::HostSpec;
 use crate::policy::engine::Engine;
 use crate::policy::rejection::Rejection;
@@ -40,7 +40,7 @@ fn at_its_place(config: &Config, route: usize, title: &str, rejection: &Rejectio
     };
     let refused = refused.iter().map(|problem| {
         let message = format!("{title} refuses a setting: {}", problem.message);
-        config.problem_of_setting(route, &problem.path, &message, rejection.cure())
+        config.problem_of_setting(Severity::Error, route, &problem.path, &message, rejection.cure())
     });
     refused.collect()
 }

@@ -1,19 +1,23 @@
 //! What most commands have in common: a policy file, and the route, settings and limits that it judges with.
 
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError, Problem, SettingsFile, Severity};
+use crate::delivery::{DEFAULT_LABEL, Rules};
 use crate::host::{HostSpec, HostedRoute};
 use crate::policy::cases::example_route;
 use crate::policy::embedded;
 use crate::policy::engine::{Candidate, Engine, EngineLimits, Revision};
 use crate::policy::rejection::Rejection;
 use crate::policy::route_record::RouteRecord;
-use crate::toml_json;
+use crate::policy::trust::Trust;
+use crate::route::RouteWork;
+use crate::topic::Topic;
 
 /// A policy file.
 #[derive(Debug, Clone, Args)]
@@ -49,6 +53,8 @@ pub(super) struct PolicyBytes {
     /// The file's, without `.wasm`.
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
+    /// Where it was read; `None` for one that is part of this program.
+    pub(super) path: Option<PathBuf>,
 }
 
 /// All that the engine needs to judge with a policy.
@@ -59,25 +65,59 @@ pub(super) struct Judged {
     pub(super) limits: EngineLimits,
     /// The route of the configuration, where one was given.
     pub(super) hosted: Option<HostedRoute>,
+    /// Which files that configuration lets a host load.
+    pub(super) trust: Trust,
+    written: Written,
+}
+
+/// Where the settings are written.
+enum Written {
+    /// Nowhere: there are none.
+    Nowhere,
+    File(SettingsFile),
+    /// On the route with this index.
+    Route(Box<Config>, usize),
 }
 
 impl PolicyArgument {
     /// Reads the file. One of that name wins over an embedded policy.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or is larger than a host reads where nobody says otherwise.
     pub(super) fn read(&self) -> anyhow::Result<PolicyBytes> {
-        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.strip_suffix(".wasm").unwrap_or(&name).to_owned();
-        let bytes = match (std::fs::read(&self.file), self.file.to_str()) {
-            (Ok(bytes), _) => bytes,
-            (Err(_), Some(embedded::STANDARD_NAME)) => embedded::STANDARD.to_vec(),
-            (Err(_), Some("by-error-kind")) => embedded::BY_ERROR_KIND.to_vec(),
+        self.read_within(EngineLimits::default().file_size)
+    }
+
+    /// The same for a file of at most `limit` bytes.
+    fn read_within(&self, limit: usize) -> anyhow::Result<PolicyBytes> {
+        let read = File::open(&self.file).and_then(|file| read_file(file, limit));
+        let (bytes, path) = match (read, self.file.to_str()) {
+            (Ok(Ok(bytes)), _) => (bytes, Some(self.file.clone())),
+            (Ok(Err(too_large)), _) => {
+                let (file, what, cure) = (self.file.display(), too_large.what(), too_large.cure());
+                return Err(ConfigError::Unusable(format!("{file}: {what}\n = help: {cure}")).into());
+            }
+            (Err(error), Some(embedded::STANDARD_NAME)) if is_missing(&error) => (embedded::STANDARD.to_vec(), None),
+            (Err(error), Some("by-error-kind")) if is_missing(&error) => (embedded::BY_ERROR_KIND.to_vec(), None),
             (Err(error), _) => {
-                return Err(error).with_context(|| format!("cannot read the policy {}", self.file.display()));
+                let reason = match error.kind() {
+                    ErrorKind::NotFound => "there is no such file".to_owned(),
+                    ErrorKind::IsADirectory => "it is a folder".to_owned(),
+                    _ => error.to_string(),
+                };
+                return Err(ConfigError::Unusable(format!(
+                    "cannot read the policy {}: {reason}\n = help: name a .wasm file, or `standard` or `by-error-kind`",
+                    self.file.display()
+                ))
+                .into());
             }
         };
-        Ok(PolicyBytes { name, bytes })
+        Ok(PolicyBytes { name: self.name(), bytes, path })
+    }
+
+    fn name(&self) -> String {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_suffix(".wasm").unwrap_or(&name).to_owned()
     }
 }
 
@@ -87,22 +127,44 @@ impl JudgedArguments {
     /// # Errors
     /// One of them cannot be read or used, or it is not clear which route is meant.
     pub(super) fn read(&self) -> anyhow::Result<Judged> {
-        let policy = self.policy.read()?;
-        let (route, settings, limits, hosted) = match &self.config {
-            None => (example_route(), Value::Object(Map::new()), EngineLimits::default(), None),
+        let nothing = Value::Object(Map::new());
+        let (route, mut settings, limits, hosted, trust, mut written) = match &self.config {
+            None => (example_route(), nothing, EngineLimits::default(), None, Trust::default(), Written::Nowhere),
             Some(path) => {
-                let spec = HostSpec::from_config(&mut Config::load(path)?)?;
-                let hosted = choose(&spec.routes, self.route.as_deref(), &policy.name)?.clone();
+                let mut config = Config::load(path)?;
+                let spec = HostSpec::from_config(&mut config)?;
+                let index = choose(&spec.routes, self.route.as_deref(), &self.policy.name())?;
+                let hosted = spec.routes[index].clone();
                 let route = hosted.route_policy(&spec.limits);
-                (route.record, route.settings, spec.limits, Some(hosted))
+                let written = Written::Route(Box::new(config), index);
+                (route.record, route.settings, spec.limits, Some(hosted), spec.policies.trust, written)
             }
         };
-        let settings = self.settings.as_deref().map_or(Ok(settings), read_settings)?;
-        Ok(Judged { policy, route, settings, limits, hosted })
+        let policy = self.policy.read_within(limits.file_size)?;
+        if let Some(path) = &self.settings {
+            let file = SettingsFile::load(path)?;
+            settings = file.value().clone();
+            written = Written::File(file);
+        }
+        Ok(Judged { policy, route, settings, limits, hosted, trust, written })
     }
 }
 
 impl Judged {
+    /// On the example route, without settings.
+    #[cfg(test)]
+    pub(super) fn example(name: &str, bytes: &[u8]) -> Self {
+        Self {
+            policy: PolicyBytes { name: name.to_owned(), bytes: bytes.to_vec(), path: None },
+            route: example_route(),
+            settings: Value::Object(Map::new()),
+            limits: EngineLimits::default(),
+            hosted: None,
+            trust: Trust::default(),
+            written: Written::Nowhere,
+        }
+    }
+
     /// Loads the policy as a host would.
     ///
     /// # Errors
@@ -115,29 +177,141 @@ impl Judged {
             settings: &self.settings,
         })
     }
+
+    /// Loads the policy as a host would.
+    ///
+    /// # Errors
+    /// Why a host would not, each problem in the settings at its place.
+    pub(super) fn load_or_explain(&self, engine: &Engine) -> Result<Revision, ConfigError> {
+        self.load(engine).map_err(|rejection| match &rejection {
+            Rejection::Settings(refused) => {
+                let problems: Option<Vec<_>> = refused
+                    .iter()
+                    .map(|problem| {
+                        let message = format!("{} refuses a setting: {}", self.policy.name, problem.message);
+                        self.problem(Severity::Error, &problem.path, &message)
+                    })
+                    .collect();
+                problems.map_or_else(|| self.unusable(&rejection), ConfigError::Invalid)
+            }
+            _ => self.unusable(&rejection),
+        })
+    }
+
+    fn unusable(&self, rejection: &Rejection) -> ConfigError {
+        let cure = match rejection {
+            Rejection::Settings(_) => {
+                "give settings with --settings FILE; `reprieve policy inspect` shows which there are"
+            }
+            _ => rejection.cure(),
+        };
+        ConfigError::Unusable(format!("{}: {}\n = help: {cure}", self.policy.name, rejection.what()))
+    }
+
+    /// Something is wrong with the setting that a JSON pointer leads to; `None` where no settings are written.
+    pub(super) fn problem(&self, severity: Severity, pointer: &str, message: &str) -> Option<Problem> {
+        match &self.written {
+            Written::Nowhere => None,
+            Written::File(file) => Some(file.problem(severity, pointer, message, "correct these settings")),
+            Written::Route(config, route) => {
+                Some(config.problem_of_setting(severity, *route, pointer, message, "correct the route's `settings`"))
+            }
+        }
+    }
+
+    /// What the host goes by on this route. Where no configuration names topics, they are made up from the labels.
+    pub(super) fn rules(&self) -> Rules {
+        if let Some(hosted) = &self.hosted {
+            return hosted.route.rules();
+        }
+        let route = &self.route;
+        let topic = |label: &String| {
+            let name = if label == DEFAULT_LABEL { "dlq" } else { label };
+            (label.clone(), Topic::Named(format!("{}.{name}", route.source)))
+        };
+        Rules {
+            tiers: route.tiers.clone(),
+            dead_letters: route.dead_letters.iter().map(topic).collect(),
+            retry: route.retry.clone(),
+            max_retry_delay: route.max_retry_delay,
+            ..Rules::new(&route.name, &route.source)
+        }
+    }
+
+    /// Whether the route calls a handler; else its messages failed elsewhere.
+    pub(super) fn has_handler(&self) -> bool {
+        self.hosted.as_ref().is_none_or(|hosted| matches!(hosted.route.work, RouteWork::Handle { .. }))
+    }
 }
 
-fn choose<'r>(routes: &'r [HostedRoute], wanted: Option<&str>, policy: &str) -> anyhow::Result<&'r HostedRoute> {
+/// The bytes, or that there are too many, without reading more than it takes to know.
+fn read_file(file: File, limit: usize) -> io::Result<Result<Vec<u8>, Rejection>> {
+    let told = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() <= limit {
+        return Ok(Ok(bytes));
+    }
+    let size = usize::try_from(told).unwrap_or(usize::MAX).max(bytes.len());
+    Ok(Err(Rejection::TooLarge { size, limit }))
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::NotFound
+}
+
+/// Which route is meant, as an index.
+fn choose(routes: &[HostedRoute], wanted: Option<&str>, policy: &str) -> Result<usize, ConfigError> {
     let names = || routes.iter().map(|hosted| &*hosted.route.name).collect::<Vec<_>>().join(", ");
     if let Some(wanted) = wanted {
-        let found = routes.iter().find(|hosted| *hosted.route.name == *wanted);
-        return found.with_context(|| format!("the configuration has no route {wanted:?}; it has: {}", names()));
+        let found = routes.iter().position(|hosted| *hosted.route.name == *wanted);
+        return found.ok_or_else(|| {
+            ConfigError::Unusable(format!("the configuration has no route {wanted:?}\n = help: it has: {}", names()))
+        });
     }
-    let mut naming = routes.iter().filter(|hosted| hosted.policy.as_deref() == Some(policy));
-    match (routes, naming.next(), naming.next()) {
-        ([only], ..) | (_, Some(only), None) => Ok(only),
-        _ => bail!("the configuration has several routes; choose one with --route: {}", names()),
+    let naming: Vec<_> = (0..routes.len()).filter(|index| routes[*index].policy.as_deref() == Some(policy)).collect();
+    match (routes, &naming[..]) {
+        ([_], _) => Ok(0),
+        (_, [only]) => Ok(*only),
+        _ => Err(ConfigError::Unusable(format!(
+            "the configuration has several routes\n = help: choose one with --route: {}",
+            names()
+        ))),
     }
 }
 
-/// Settings as TOML, or as JSON where the file's name ends so.
-fn read_settings(path: &Path) -> anyhow::Result<Value> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the settings {}", path.display()))?;
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let read = if is_json {
-        serde_json::from_str(&text).map_err(anyhow::Error::from)
-    } else {
-        toml_json::parse(&text).map_err(anyhow::Error::from)
-    };
-    read.with_context(|| format!("{} is not {}", path.display(), if is_json { "JSON" } else { "TOML" }))
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn read(file: &Path, limit: usize) -> Result<Vec<u8>, String> {
+        let policy = PolicyArgument { file: file.to_owned() };
+        policy.read_within(limit).map(|policy| policy.bytes).map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn a_file_over_the_limit_is_refused_by_its_size_without_being_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.wasm");
+        std::fs::write(&path, "12345").unwrap();
+        assert_eq!(read(&path, 5).unwrap(), b"12345");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let refused = read(&path, 4).unwrap_err();
+        assert!(refused.contains("large.wasm: the file has 1099511627776 bytes, more than the 4 "), "{refused}");
+    }
+
+    #[test]
+    fn an_embedded_policy_stands_in_for_a_file_that_is_missing_and_for_no_other() {
+        assert_eq!(read(Path::new(embedded::STANDARD_NAME), usize::MAX).unwrap(), embedded::STANDARD);
+        let folder = tempfile::tempdir().unwrap();
+        let missing = read(&folder.path().join("orders.wasm"), usize::MAX).unwrap_err();
+        assert!(
+            missing.contains("cannot read the policy ") && missing.contains("orders.wasm: there is no such file"),
+            "{missing}"
+        );
+        assert!(is_missing(&File::open(folder.path().join("standard")).unwrap_err()));
+        assert!(!is_missing(&io::ErrorKind::PermissionDenied.into()));
+    }
 }

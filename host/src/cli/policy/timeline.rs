@@ -4,7 +4,6 @@ mod draw;
 mod play;
 mod scale;
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,17 +12,16 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::failure_argument;
 use super::judged::{Judged, JudgedArguments};
 use crate::cli::style::Style;
-use crate::delivery::Rules;
+use crate::delivery::{KnownStarts, Rules};
 use crate::failure::Failure;
 use crate::handler_error::HandlerError;
 use crate::policy::engine::{Engine, Revision};
-use crate::route::RouteWork;
-use crate::timestamp::millis;
-use crate::topic::Topic;
+use crate::timestamp::{Timestamp, millis};
 use crate::verdict::Decision;
 use draw::Layout;
 use play::{Play, Script, play};
@@ -31,7 +29,8 @@ use play::{Play, Script, play};
 /// Draw what becomes of a message that fails again and again
 ///
 /// Plays a failure forward: each attempt fails in the same way, the policy is asked, and what the host would do is done
-/// to a made-up message on a made-up clock. Every rule of the host holds: limits, tiers, expiry and overrides.
+/// to a made-up message on a made-up clock, by the host's own rules: limits, tiers, expiry and overrides. Only what a broker
+/// tells once it is connected to is not known: a requeue is taken to be safe, and nothing to be too large.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TimelineArguments {
@@ -62,7 +61,7 @@ pub(super) struct TimelineArguments {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires_in: Option<Duration>,
 
-    /// Start from this failure in JSON, as journals and `policy run` have it; only what matters has to be there
+    /// Start from this failure or dead letter in JSON, as `policy run` takes it: its message, error, age and attempt
     #[arg(short, long, value_name = "FILE")]
     failure: Option<std::path::PathBuf>,
 
@@ -92,8 +91,8 @@ Examples:
 
 Exit codes:
   0  drawn
-  1  the policy does not load
-  2  the arguments, the configuration or the failure are wrong";
+  1  the command failed
+  2  the arguments, the configuration, the settings or the failure are wrong, or a host would not load the policy";
 
 fn duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|_| "write a duration such as 90s, 5m or 24h".to_owned())
@@ -112,10 +111,10 @@ struct Drawn {
 /// The policy does not load, or the arguments do not fit.
 pub(super) fn timeline(arguments: &TimelineArguments) -> anyhow::Result<ExitCode> {
     let judged = arguments.judged.read()?;
-    let first = arguments.first_failure()?;
-    let engine = Engine::new(judged.limits.clone())?;
-    let revision = judged.load(&engine).with_context(|| format!("{} does not load", judged.policy.name))?;
-    let rules = rules(&judged);
+    let rules = judged.rules();
+    let first = arguments.first_failure(&rules.names.prefix)?;
+    let engine = Engine::new(judged.limits.clone()).context("cannot start the policy engine")?;
+    let revision = judged.load_or_explain(&engine)?;
     let plays: Vec<_> =
         arguments.failures(&first).map(|failure| arguments.play(&judged, &revision, &rules, failure)).collect();
     let mut out = std::io::stdout().lock();
@@ -135,7 +134,7 @@ fn picture(judged: &Judged, revision: &Revision, plays: &[Drawn], width: usize, 
     let layout = Layout::new(&plays.iter().map(|drawn| &drawn.play).collect::<Vec<_>>(), width, style);
     let mut lines = vec![format!("{} on route {}", style.bold(&revision.maker().to_string()), judged.route.name)];
     if judged.settings != json!({}) {
-        lines.push(style.dim(&format!("settings {}", judged.settings)));
+        lines.push(style.dim(&draw::cut(&format!("settings {}", judged.settings), width)));
     }
     for drawn in plays {
         lines.extend([String::new(), format!("{} {}", style.dim("error"), style.bold(&drawn.error)), String::new()]);
@@ -148,21 +147,19 @@ fn picture(judged: &Judged, revision: &Revision, plays: &[Drawn], width: usize, 
 
 impl TimelineArguments {
     /// The failure that everything starts from.
-    fn first_failure(&self) -> anyhow::Result<Failure> {
-        let written = match &self.failure {
-            None => json!({}),
-            Some(path) => {
-                let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-                serde_json::from_str::<Value>(&text).with_context(|| format!("{} is not JSON", path.display()))?
-            }
+    fn first_failure(&self, prefix: &str) -> anyhow::Result<Failure> {
+        let mut failure = match &self.failure {
+            None => Failure::from_written(&json!({})).context("an empty failure is one")?,
+            Some(path) => failure_argument::read_file(path)?,
         };
-        let mut failure = Failure::from_written(&written).context("the failure is wrong")?;
         let message = Arc::make_mut(&mut failure.message);
+        // What is known of its past is in the failure; in headers it would count twice.
+        message.headers.retain(|name| !name.starts_with(prefix));
         for (name, value) in &self.headers {
-            message.headers.push(name.as_str(), value.as_str());
+            message.headers.set(name.as_str(), value.as_str());
         }
         let age = self.age.map_or(failure.age_ms, millis);
-        message.timestamp = Some(crate::timestamp::Timestamp(failure.now.0.saturating_sub(age)));
+        message.timestamp = Some(Timestamp(failure.now.0.saturating_sub(age)));
         if let Some(left) = self.expires_in.map(millis).or(failure.expires_in_ms) {
             message.properties.expiration = Some(left.to_string());
         }
@@ -177,41 +174,27 @@ impl TimelineArguments {
     /// One for each kind of error.
     fn failures<'f>(&'f self, first: &'f Failure) -> impl Iterator<Item = Failure> + 'f {
         let kinds = self.errors.iter().map(|kind| {
-            let timed_out = kind == "timeout" || first.error.timed_out;
-            let error = HandlerError { kind: kind.clone(), timed_out, ..first.error.clone() };
-            Failure { error, ..first.clone() }
+            let said = HandlerError::from_kind(kind, "");
+            let status = self.status.or(said.status);
+            Failure { error: HandlerError { status, retry_after: first.error.retry_after, ..said }, ..first.clone() }
         });
         let as_it_is = self.errors.is_empty().then(|| first.clone());
         kinds.chain(as_it_is)
     }
 
     fn play(&self, judged: &Judged, revision: &Revision, rules: &Rules, failure: Failure) -> Drawn {
-        let judge_only = judged.hosted.as_ref().is_some_and(|hosted| matches!(hosted.route.work, RouteWork::Judge(_)));
         let error = failure.error.kind.clone();
-        let script = Script { failure, handler_time: self.handler_time, attempts: self.attempts, judge_only };
+        let known = KnownStarts {
+            starts: failure.attempt.saturating_sub(1),
+            interruptions: failure.interruptions,
+            ..KnownStarts::default()
+        };
+        let (handler_time, attempts) = (self.handler_time, self.attempts);
+        let script = Script { failure, handler_time, attempts, known, judge_only: !judged.has_handler() };
         let decide = |failure: &Arc<Failure>| Decision {
             maker: Some(Arc::clone(revision.maker())),
             result: revision.measure(failure).result,
         };
         Drawn { error, play: play(&script, rules.clone(), decide) }
-    }
-}
-
-/// What the host goes by on this route.
-fn rules(judged: &Judged) -> Rules {
-    if let Some(hosted) = &judged.hosted {
-        return hosted.route.rules();
-    }
-    let route = &judged.route;
-    let topic = |label: &String| {
-        let name = if label == "default" { "dlq" } else { label };
-        (label.clone(), Topic::Named(format!("{}.{name}", route.source)))
-    };
-    Rules {
-        tiers: route.tiers.clone(),
-        dead_letters: route.dead_letters.iter().map(topic).collect::<BTreeMap<_, _>>(),
-        retry: route.retry.clone(),
-        max_retry_delay: route.max_retry_delay,
-        ..Rules::new(&route.name, &route.source)
     }
 }

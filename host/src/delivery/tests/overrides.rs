@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::world::{START, World, arrival, judged, rules, tier, verdict};
 use crate::broker::{PublishError, Target};
-use crate::delivery::resolve::{Plan, Situation, resolve};
-use crate::delivery::{Ending, Rules};
+use crate::delivery::resolve::{Outcome, Situation, resolve};
+use crate::delivery::{Ending, Pause, Rules};
 use crate::message::Message;
 use crate::verdict::Action;
 
@@ -46,6 +46,18 @@ fn a_delay_past_the_longest_is_cut_and_says_so() {
     let mut world = judge(rules(), Action::Delay { delay_ms: u64::MAX });
     world.confirm();
     assert!(world.overridden().is_some_and(|why| why.contains("longest delay is 7days")));
+}
+
+#[test]
+fn a_pause_past_the_longest_is_cut_to_ten_minutes_and_a_shorter_one_is_not() {
+    let minute = 60 * 1000;
+    for (asked, given) in [(u64::MAX, 10 * minute), (10 * minute + 1, 10 * minute), (9 * minute, 9 * minute)] {
+        let mut decision = verdict(Action::DeadLetter { label: None });
+        decision.result.as_mut().unwrap().pause_intake = Some(asked);
+        let mut world = World::started(rules(), arrival(Message::new("body").with_id("m1")));
+        world.fail("x").judge(decision);
+        assert_eq!(world.pauses, [Pause { outage: false, until: START.after(Duration::from_millis(given)) }]);
+    }
 }
 
 #[test]
@@ -183,28 +195,28 @@ proptest! {
         if !has_dead_letters { rules.dead_letters.clear(); }
         let expires_at = expires_in.map(|ms| START.after(Duration::from_millis(ms)));
         let situation = Situation { now: START, expires_at, requeues, held: Duration::from_millis(held_ms), has_handler, can_return };
-        let (plan, why) = resolve(&action, situation, &rules);
+        let (outcome, why) = resolve(&action, situation, &rules);
 
-        prop_assert_eq!(plan == Plan::Drop, action == Action::Drop);
+        prop_assert_eq!(outcome == Outcome::Drop, action == Action::Drop);
         let differs = !matches!(
-            (&plan, &action),
-            (Plan::Again { .. }, Action::Retry { .. })
-                | (Plan::Delay { .. }, Action::Delay { .. } | Action::DelayTo { .. })
-                | (Plan::DeadLetter { .. }, Action::DeadLetter { .. })
-                | (Plan::Requeue { .. }, Action::Requeue { .. })
-                | (Plan::Drop, Action::Drop)
+            (&outcome, &action),
+            (Outcome::Again { .. }, Action::Retry { .. })
+                | (Outcome::Delay { .. }, Action::Delay { .. } | Action::DelayTo { .. })
+                | (Outcome::DeadLetter { .. }, Action::DeadLetter { .. })
+                | (Outcome::Requeue { .. }, Action::Requeue { .. })
+                | (Outcome::Drop, Action::Drop)
         );
-        prop_assert!(!differs || why.is_some(), "{:?} became {:?} without a word", action, plan);
-        match plan {
-            Plan::Again { wait } => prop_assert!(!wait.is_zero()),
-            Plan::Requeue { cooldown } => prop_assert!(!cooldown.is_zero() && requeue_is_safe),
-            Plan::Delay { tier, due } => {
+        prop_assert!(!differs || why.is_some(), "{:?} became {:?} without a word", action, outcome);
+        match outcome {
+            Outcome::Again { wait } => prop_assert!(!wait.is_zero()),
+            Outcome::Requeue { cooldown } => prop_assert!(!cooldown.is_zero() && requeue_is_safe),
+            Outcome::Delay { tier, due } => {
                 prop_assert!(due >= START.after(tier.delay));
                 if let (Action::Delay { delay_ms } | Action::Retry { delay_ms }, None) = (&action, &why) {
                     prop_assert!(due >= START.after(Duration::from_millis(*delay_ms)), "back before its time");
                 }
             }
-            Plan::DeadLetter { .. } | Plan::Drop => {}
+            Outcome::DeadLetter { .. } | Outcome::Drop => {}
         }
     }
 }

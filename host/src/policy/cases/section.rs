@@ -5,8 +5,9 @@ use wasmparser::{Parser, Payload};
 
 use super::{Case, CaseError, CaseTable, MAX_CASES};
 
-/// The most bytes that the section may have: what is read here becomes several times as large.
-const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The most bytes that the section may have: 250 for each of a thousand cases. Small tables become a hundred times as large
+/// when they are read, before anything of them is known.
+const MAX_BYTES: usize = 256 * 1024;
 
 /// The custom section's name.
 pub const CASES_SECTION: &str = "reprieve:cases";
@@ -38,7 +39,7 @@ pub fn carried(file: &[u8]) -> Result<Vec<Case>, CaseError> {
         serde_json::from_slice(section).map_err(|error| wrong(format!("not a JSON list: {error}")))?;
     let mut cases = Vec::new();
     for table in tables {
-        cases.extend(CaseTable::from_value(table)?.cases);
+        cases.extend(CaseTable::cases_of(table)?);
         check_count(cases.len())?;
     }
     Ok(cases)
@@ -55,7 +56,7 @@ fn check_size(bytes: usize) -> Result<(), CaseError> {
     if bytes <= MAX_BYTES {
         return Ok(());
     }
-    Err(wrong(format!("{bytes} bytes of cases; a policy carries at most {MAX_BYTES}")))
+    Err(wrong(format!("{bytes} bytes of cases; a policy carries at most {MAX_BYTES} (256 KiB)")))
 }
 
 fn wrong(message: String) -> CaseError {
@@ -113,9 +114,14 @@ mod tests {
     #[test]
     fn a_section_is_bounded_in_bytes() {
         let large = table(1, &"s".repeat(MAX_BYTES));
-        assert!(encode(std::slice::from_ref(&large)).unwrap_err().message.contains("a policy carries at most 4194304"));
+        assert!(
+            encode(std::slice::from_ref(&large))
+                .unwrap_err()
+                .message
+                .contains("a policy carries at most 262144 (256 KiB)")
+        );
         let section = serde_json::to_vec(&[large.written]).unwrap();
-        assert!(names(&module(&[&section])).unwrap_err().contains("a policy carries at most 4194304"));
+        assert!(names(&module(&[&section])).unwrap_err().contains("a policy carries at most 262144 (256 KiB)"));
     }
 
     #[test]

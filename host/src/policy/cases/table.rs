@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::expectation::Expectation;
@@ -91,19 +90,29 @@ impl CaseTable {
             case: None,
             message: format!("not JSON: {}", without_place(&error)),
         })?;
-        Self::from_value(written)
-    }
-
-    pub(super) fn from_value(written: Value) -> Result<Self, CaseError> {
         Self::read_value(written, |_| None)
     }
 
+    /// The cases of a table of which nothing else is needed, so that what is written moves and is not there twice.
+    pub(super) fn cases_of(written: Value) -> Result<Vec<Case>, CaseError> {
+        let count = written["case"].as_array().map_or(0, Vec::len);
+        let names: Vec<_> = (0..count).map(|index| name_of(&written, index)).collect();
+        let cases = is_a_list(&written).and_then(|()| read(written, "")).and_then(complete);
+        cases.map_err(|wrong| wrong.in_its_case(|index| names.get(index).cloned().flatten()))
+    }
+
     fn read_value(written: Value, place: impl Fn(&str) -> Option<Place>) -> Result<Self, CaseError> {
-        match complete(&written) {
+        match is_a_list(&written).and_then(|()| read(&written, "")).and_then(complete) {
             Ok(cases) => Ok(Self { cases, written }),
-            Err(wrong) => Err(CaseError { place: place(&wrong.path), ..wrong.in_its_case(&written) }),
+            Err(wrong) => {
+                Err(CaseError { place: place(&wrong.path), ..wrong.in_its_case(|index| name_of(&written, index)) })
+            }
         }
     }
+}
+
+fn name_of(written: &Value, index: usize) -> Option<String> {
+    written["case"][index]["name"].as_str().map(str::to_owned)
 }
 
 /// Something wrong in a table.
@@ -123,27 +132,27 @@ impl Wrong {
     }
 
     /// Where the path leads into a case, that case by its name and the rest of the path.
-    fn in_its_case(self, written: &Value) -> CaseError {
+    fn in_its_case(self, name: impl Fn(usize) -> Option<String>) -> CaseError {
         let inside = self.path.strip_prefix("case[").and_then(|rest| rest.split_once(']'));
         let index = inside.and_then(|(index, _)| index.parse::<usize>().ok());
         let rest = match (index, inside) {
             (Some(_), Some((_, rest))) => rest.trim_start_matches('.'),
             _ => &self.path,
         };
-        let case = index.map(|index| match written["case"][index]["name"].as_str() {
-            Some(name) => name.to_owned(),
-            None => format!("number {}", index + 1),
-        });
+        let case = index.map(|index| name(index).unwrap_or_else(|| format!("number {}", index + 1)));
         let message = if rest.is_empty() { self.message } else { format!("{rest}: {}", self.message) };
         CaseError { place: None, case, message }
     }
 }
 
-fn complete(written: &Value) -> Result<Vec<Case>, Wrong> {
+fn is_a_list(written: &Value) -> Result<(), Wrong> {
     if written["case"].is_object() {
         return Err(Wrong::new("case", "cases are a list, and this is a single table; write [[case]] above each"));
     }
-    let table: WrittenTable = read(written, "")?;
+    Ok(())
+}
+
+fn complete(table: WrittenTable) -> Result<Vec<Case>, Wrong> {
     if table.case.is_empty() {
         return Err(Wrong::new("", "it has no cases; write [[case]] above each"));
     }
@@ -182,7 +191,10 @@ fn record(written: &Value) -> Result<Arc<RouteRecord>, Wrong> {
     written.record().map(Arc::new).map_err(|message| Wrong::new("route.tiers", message))
 }
 
-fn read<T: DeserializeOwned>(written: &Value, within: &str) -> Result<T, Wrong> {
+fn read<'de, T: Deserialize<'de>>(
+    written: impl Deserializer<'de, Error = serde_json::Error>,
+    within: &str,
+) -> Result<T, Wrong> {
     serde_path_to_error::deserialize(written)
         .map_err(|error| Wrong::new(error.path().to_string(), error.inner().to_string()).within(within))
 }

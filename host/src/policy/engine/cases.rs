@@ -40,10 +40,12 @@ pub(super) fn run(engine: &Engine, program: &Program, policy: &str, case: &Case)
 /// Judges the cases that a file carries, up to the first that fails.
 pub(super) fn run_carried(engine: &Engine, program: &Program, file: &[u8], policy: &str) -> Result<(), Rejection> {
     let cases = section::carried(file).map_err(|error| Rejection::Cases { cause: error.to_string() })?;
-    let began = Instant::now();
+    let allowed = engine.limits().ticks(engine.limits().cases_deadline);
+    let mut ticks = 0;
     for (done, case) in cases.iter().enumerate() {
+        // The policy's own time, as in a decision: what refuses it is remembered, and a busy machine is no fault of its.
         // One case more than the time allows is bounded by the deadlines of its own calls.
-        if began.elapsed() > engine.limits().cases_deadline {
+        if ticks > allowed {
             return Err(Rejection::SlowCases { done, of: cases.len() });
         }
         let slot = engine.shared.slots.take();
@@ -51,6 +53,7 @@ pub(super) fn run_carried(engine: &Engine, program: &Program, file: &[u8], polic
         if let Some(cause) = judge(engine, program, &mut store, case).failure() {
             return Err(Rejection::CaseFailed { case: case.name.clone(), cause });
         }
+        ticks += store.data().ticks_seen();
     }
     Ok(())
 }
@@ -79,5 +82,37 @@ fn judge(engine: &Engine, program: &Program, store: &mut Store<StoreState>, case
     match revision::ask(program, store, &instance, &case.failure, &needs) {
         Ok(verdict) => CaseResult::of(verdict, &case.expect),
         Err(fault) => CaseResult::Faulted(fault),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use serde_json::json;
+    use wasm_encoder::{CustomSection, Section};
+
+    use super::super::prepared::Prepared;
+    use super::super::{EngineLimits, config};
+    use super::*;
+    use crate::policy::embedded::STANDARD;
+
+    #[test]
+    fn waiting_for_room_is_no_time_of_the_policys() {
+        let cases_deadline = Duration::from_millis(50);
+        let engine = Engine::new(EngineLimits { cases_deadline, ..EngineLimits::default() }).unwrap();
+        let cases = ["one", "another"].map(|name| json!({ "name": name, "expect": { "action": "retry" } }));
+        let data = json!([{ "case": cases }]).to_string().into_bytes();
+        let mut file = STANDARD.to_vec();
+        CustomSection { name: section::CASES_SECTION.into(), data: data.into() }.append_to(&mut file);
+        let prepared = Prepared::new(&engine, &file, &Arc::new(Identity::made_up("standard", "orders"))).unwrap();
+        let slots: Vec<_> = (0..config::pool_size(engine.limits())).map(|_| engine.shared.slots.take()).collect();
+        thread::scope(|scope| {
+            let proving = scope.spawn(|| prepared.prove(&engine, &file, "standard"));
+            thread::sleep(cases_deadline * 4);
+            assert!(!proving.is_finished(), "there is no room yet");
+            drop(slots);
+            proving.join().unwrap().unwrap();
+        });
     }
 }

@@ -14,8 +14,7 @@ pub struct EngineLimits {
     pub deadline: Duration,
     /// The time for `describe` and `configure` each, when a policy is loaded.
     pub configure_deadline: Duration,
-    /// The time for all the cases that a file carries, when it is loaded. On a machine with nothing else to do a thousand
-    /// take a tenth of a second.
+    /// The policy's own time for all the cases that its file carries, when it is loaded. A thousand take a tenth of a second.
     pub cases_deadline: Duration,
     /// All memories of an instance together, in bytes; counted in pages of 64 KiB.
     pub memory: usize,

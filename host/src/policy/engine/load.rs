@@ -9,6 +9,7 @@ use wasmtime::component::Instance;
 use super::super::bindings::reprieve::policy::types as wit;
 use super::super::lower::Needs;
 use super::super::rejection::{Problem, Rejection, Step};
+use super::super::sha256;
 use super::super::text::one_line;
 use super::log_lines::Identity;
 use super::prepared::{Prepared, Program};
@@ -24,8 +25,7 @@ const MAX_PROBLEMS: usize = 20;
 pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revision, Rejection> {
     let identity = Arc::new(Identity::new(candidate.name, &candidate.route.name));
     let file_digest = file_digest(candidate.bytes);
-    let prepared = engine.prepare(candidate.bytes, &file_digest, &identity)?;
-    prepared.prove(engine, candidate.bytes, candidate.name)?;
+    let prepared = proven(engine, candidate, &file_digest, &identity)?;
     let settings = candidate.settings.to_string();
     let (needs, starting) = configured(engine, &prepared, candidate, &settings, &identity)?;
     let needs = Needs::new(needs, engine.shared.limits.max_body.min(candidate.route.max_body));
@@ -49,6 +49,18 @@ pub(super) fn load(engine: &Engine, candidate: &Candidate<'_>) -> Result<Revisio
             .map_err(|fault| Rejection::Faulted { during: Step::Smoke(case), fault })?;
     }
     Ok(revision)
+}
+
+/// The file, compiled, having passed the cases that it carries.
+pub(super) fn proven(
+    engine: &Engine,
+    candidate: &Candidate<'_>,
+    file_digest: &str,
+    identity: &Arc<Identity>,
+) -> Result<Arc<Prepared>, Rejection> {
+    let prepared = engine.prepare(candidate.bytes, file_digest, identity)?;
+    prepared.prove(engine, candidate.bytes, candidate.name)?;
+    Ok(prepared)
 }
 
 /// A policy of a newer host: it judges as if the messages had no such attributes.
@@ -139,7 +151,7 @@ pub(super) fn lift_problems(problems: Vec<wit::Problem>) -> Vec<Problem> {
 }
 
 pub(super) fn file_digest(file: &[u8]) -> String {
-    hex(&Sha256::digest(file))
+    sha256::of(file)
 }
 
 /// Digest of everything that makes the decisions what they are. Each part is hashed with its length, so that no two
@@ -151,9 +163,5 @@ fn revision_digest(file_digest: &str, candidate: &Candidate<'_>, settings: &str)
         digest.update((part.len() as u64).to_le_bytes());
         digest.update(part);
     }
-    hex(&digest.finalize())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256::hexadecimal(digest.finalize())
 }

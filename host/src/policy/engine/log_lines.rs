@@ -13,7 +13,7 @@ use super::store::StoreState;
 /// The longest line, in bytes.
 const MAX_LINE: usize = 2 * 1024;
 /// How many lines one decision may write.
-const LINES_PER_DECISION: u32 = 16;
+pub(in crate::policy) const LINES_PER_DECISION: u32 = 16;
 /// How many lines a policy may write for one route in a second.
 const LINES_PER_SECOND: u32 = 100;
 

@@ -112,6 +112,9 @@ mod tests {
                 let _second = slots.take();
                 sender.send(()).unwrap();
             });
+            while slots.waiting.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
             assert_eq!(receiver.try_recv(), Err(mpsc::TryRecvError::Empty));
             drop(first);
             receiver.recv().unwrap();

@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::timestamp::Timestamp;
 
 /// The failures, each with a name for the message that refuses the policy.
-pub(super) fn failures() -> [(&'static str, Failure); 4] {
+pub(crate) fn failures() -> [(&'static str, Failure); 4] {
     let whole = || {
         let mut message = Message::new("{}").with_id("smoke").with_header("tenant", "smoke");
         message.properties.content_type = Some("application/json".into());

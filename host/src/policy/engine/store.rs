@@ -17,6 +17,7 @@ pub(super) struct StoreState {
     deadline: Duration,
     /// How many more times the policy may be seen at work when the clock ticks.
     ticks_left: u64,
+    ticks_seen: u64,
 }
 
 impl Engine {
@@ -29,6 +30,7 @@ impl Engine {
             budget: Budget { memory: limits.memory_pages(), used: 0, table_elements: limits.table_elements },
             deadline,
             ticks_left: limits.ticks(deadline),
+            ticks_seen: 0,
         };
         let mut store = Store::new(&self.shared.wasmtime, state);
         if self.shared.metered {
@@ -42,6 +44,7 @@ impl Engine {
         store.epoch_deadline_callback(|mut context| {
             let state = context.data_mut();
             state.ticks_left = state.ticks_left.saturating_sub(1);
+            state.ticks_seen += 1;
             Ok(if state.ticks_left == 0 { UpdateDeadline::Interrupt } else { UpdateDeadline::Continue(1) })
         });
         store
@@ -72,6 +75,11 @@ impl StoreState {
     /// The time that the instance may take.
     pub(super) const fn deadline(&self) -> Duration {
         self.deadline
+    }
+
+    /// How many times the policy was at work when the clock ticked: its own time, in ticks.
+    pub(super) const fn ticks_seen(&self) -> u64 {
+        self.ticks_seen
     }
 
     /// Bytes of memory that the instance has, whether or not it touched them.

@@ -51,6 +51,11 @@ pub(super) async fn admit(
         let checked = if exempt { Ok(None) } else { trust.check(&policy.file, route.policy_digest.as_ref()) };
         match checked {
             Ok(signed_by) => Ok(Admitted { policy, source, signed_by }),
+            // Nobody can sign or replace a copy that the host keeps.
+            Err(distrust) if source == Source::LastGood => {
+                let (what, name) = (distrust.what(), &policy.policy);
+                Err(format!("{title}: {what}; put a trusted {name}.wasm into the policies folder"))
+            }
             Err(distrust) => Err(format!("{title}: {distrust}")),
         }
     })

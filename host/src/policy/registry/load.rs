@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::RoutePolicy;
 use super::admitted::Admitted;
-use crate::policy::engine::{Candidate, Engine, Revision};
+use super::reloader::Tools;
+use crate::policy::engine::{Candidate, Revision};
 use crate::policy::last_good::{LastGood, LastGoodStore};
 
 /// Runs `work` off the message path. A panic in it, which would be a bug, costs this one piece of work.
@@ -16,11 +17,15 @@ pub(super) async fn off_path<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 
 /// Validates, compiles and configures a policy for a route.
 pub(super) async fn load(
-    engine: &Engine,
+    tools: &Tools,
     route: &Arc<RoutePolicy>,
     admitted: &Admitted,
 ) -> Result<Arc<Revision>, String> {
-    let (engine, route, policy) = (engine.clone(), Arc::clone(route), admitted.policy().clone());
+    let (engine, refused) = (tools.engine.clone(), tools.refused_files.clone());
+    let (route, policy) = (Arc::clone(route), admitted.policy().clone());
+    if let Some(why) = refused.why(&policy.file) {
+        return Err(why);
+    }
     off_path(move || {
         let candidate = Candidate {
             name: &policy.policy,
@@ -28,6 +33,10 @@ pub(super) async fn load(
             route: &route.record,
             settings: &policy.settings,
         };
+        if let Err(rejection) = engine.check_file(&candidate) {
+            refused.remember(&policy.file, rejection.to_string());
+            return Err(rejection.to_string());
+        }
         engine.load(&candidate).map(Arc::new).map_err(|rejection| rejection.to_string())
     })
     .await?

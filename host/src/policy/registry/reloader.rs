@@ -11,8 +11,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::announce;
 use super::handle::Slot;
 use super::load::off_path;
+use super::refused_files::RefusedFiles;
 use super::route_state::{Found, Patience, RouteState};
 use super::unused::Unused;
 use super::{PolicySettings, RoutePolicy};
@@ -22,7 +24,7 @@ use crate::policy::engine::Engine;
 use crate::policy::folder::{self, Listing, ReadError};
 use crate::policy::last_good::LastGoodStore;
 use crate::policy::status::{FolderStatus, PoliciesStatus, Source};
-use crate::policy::trust::{PublicKey, Trust};
+use crate::policy::trust::Trust;
 use crate::policy::watcher::{FolderWatch, Hinted, hints};
 
 /// A timer takes no period of zero, and scanning without a pause helps nobody.
@@ -44,6 +46,7 @@ pub(super) struct Tools {
     folder: Option<PathBuf>,
     pub(super) trust: Arc<Trust>,
     pub(super) store: LastGoodStore,
+    pub(super) refused_files: RefusedFiles,
     pub(super) observer: Observer,
     pub(super) debounce: Duration,
 }
@@ -99,6 +102,7 @@ impl Reloader {
                 folder: settings.folder.clone(),
                 trust: Arc::new(settings.trust),
                 store,
+                refused_files: RefusedFiles::default(),
                 observer,
                 debounce: settings.debounce.min(LONGEST_INTERVAL),
             },
@@ -153,14 +157,14 @@ impl Reloader {
 
     /// Says what the operator must know before a swap: which files are taken at all.
     pub(super) fn announce(&self) {
-        announce_trust(&self.tools.trust);
+        announce::trust(None, &self.tools.trust);
         self.routes.iter().for_each(RouteState::announce_pin);
     }
 
     async fn reconfigure(&mut self, request: Reconfigure) {
         if *self.tools.trust != request.trust {
-            self.tools.trust = Arc::new(request.trust);
-            announce_trust(&self.tools.trust);
+            let before = std::mem::replace(&mut self.tools.trust, Arc::new(request.trust));
+            announce::trust(Some(&before), &self.tools.trust);
         }
         for configured in request.routes {
             let name = configured.record.name.as_str();
@@ -176,6 +180,7 @@ impl Reloader {
 
     async fn reload(&mut self, patience: Patience) {
         self.scan().await;
+        self.tools.refused_files.forget();
         let mut found = HashMap::new();
         let mut look_again = false;
         for index in 0..self.routes.len() {
@@ -265,25 +270,6 @@ impl Reloader {
             candidates: self.listing.candidates.iter().cloned().collect(),
         }));
     }
-}
-
-fn announce_trust(trust: &Trust) {
-    if let Some(allow) = &trust.allow {
-        tracing::info!(
-            allow = listed(allow),
-            "only policy files with these digests are loaded; to swap to another, add its digest to `allow` under [policies] and send SIGHUP"
-        );
-    }
-    if let Some(keys) = &trust.public_keys {
-        tracing::info!(
-            keys = listed(keys.iter().map(PublicKey::id)),
-            "only policy files that one of these keys signed are loaded; the signature lies beside the file, as NAME.wasm.minisig"
-        );
-    }
-}
-
-fn listed(items: impl IntoIterator<Item = impl ToString>) -> String {
-    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> String {

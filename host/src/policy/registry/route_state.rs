@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::RoutePolicy;
 use super::admitted::{Admitted, admit};
+use super::announce;
 use super::handle::Slot;
 use super::load::{keep, load};
 use super::reloader::Tools;
@@ -76,24 +77,18 @@ impl RouteState {
     pub(super) fn configure(&mut self, configured: RoutePolicy) {
         self.refused = None;
         if *self.configured != configured {
-            let pin = std::mem::replace(&mut self.configured, Arc::new(configured)).policy_digest.clone();
+            let before = std::mem::replace(&mut self.configured, Arc::new(configured));
             self.generation += 1;
-            if pin != self.configured.policy_digest {
-                self.announce_pin();
+            let (before, now) = (before.policy_digest.as_ref(), self.configured.policy_digest.as_ref());
+            if before != now {
+                announce::pin(self.route(), self.policy_name(), before, now);
             }
         }
     }
 
-    /// Says at start, rather than at the first file that is refused, that a pin and hot swapping exclude each other.
+    /// Says at the start whether the route is pinned.
     pub(super) fn announce_pin(&self) {
-        if let Some(pin) = &self.configured.policy_digest {
-            tracing::info!(
-                route = %self.route(),
-                policy = self.policy_name(),
-                policy_digest = %pin,
-                "the route is pinned to one file: a file with another digest is not taken; to swap, change the route's `policy_digest` and send SIGHUP"
-            );
-        }
+        announce::pin(self.route(), self.policy_name(), None, self.configured.policy_digest.as_ref());
     }
 
     /// Makes the pair of `found` and the configured settings live, unless it is already or was rejected before.
@@ -166,7 +161,7 @@ impl RouteState {
     /// Loads, keeps, swaps.
     async fn activate(&mut self, admitted: Admitted, pair: Pair, tools: &Tools) -> Result<(), Refusal> {
         let started = Instant::now();
-        let loaded = load(&tools.engine, &self.configured, &admitted).await;
+        let loaded = load(tools, &self.configured, &admitted).await;
         let policy = admitted.policy();
         let title = || tools.title(&policy.policy, admitted.source());
         let revision = loaded.map_err(|text| Refusal::of_the_pair(format!("{}: {text}", title())))?;

@@ -51,7 +51,7 @@ impl Policy for Rules {
 
     fn needs(&self) -> Needs {
         let headers: BTreeSet<_> = self.0.iter().map(|rule| rule.header.clone()).collect();
-        Needs { body: None, headers: HeaderNeeds::Named(headers.into_iter().collect()) }
+        Needs { headers: HeaderNeeds::Named(headers.into_iter().collect()), ..Needs::nothing() }
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use reprieve_toolchain::{PROFILE, Toolchain};
 use serde::Deserialize;
 
-use super::package::Chosen;
+use super::package::{Chosen, folder_of};
 
 /// What cargo made of the package.
 #[derive(Debug)]
@@ -41,7 +41,11 @@ struct Target {
 /// Builds. Cargo's progress and complaints go to standard error as they come.
 pub(super) fn compile(toolchain: &Toolchain, package: &Chosen) -> anyhow::Result<Compiled> {
     let mut cargo = toolchain.build();
-    cargo.arg("--manifest-path").arg(&package.manifest).args(["--message-format", "json-render-diagnostics"]);
+    cargo
+        .current_dir(folder_of(&package.manifest))
+        .arg("--manifest-path")
+        .arg(&package.manifest)
+        .args(["--message-format", "json-render-diagnostics"]);
     cargo.args(profile_arguments(&package.workspace_manifest)?);
     let mut running = cargo.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start {toolchain}"))?;
     let stdout = running.stdout.take().expect("its standard output is piped");

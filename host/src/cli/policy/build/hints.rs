@@ -2,7 +2,7 @@
 
 use reprieve_toolchain::{TARGET, Toolchain};
 
-use super::package::{Chosen, SDK};
+use super::package::{Chosen, SDK, folder_of};
 
 /// Packages that do not work in a policy, each with what to do without it.
 const UNFIT: [(&str, &str); 2] = [
@@ -31,6 +31,7 @@ pub(super) fn after_failure(toolchain: &Toolchain, package: &Chosen, built: &[St
 
 fn sdk_is_missing(toolchain: &Toolchain, package: &Chosen) -> bool {
     let mut cargo = toolchain.cargo();
+    cargo.current_dir(folder_of(&package.manifest));
     cargo.args(["metadata", "--format-version", "1", "--offline", "--manifest-path"]).arg(&package.manifest);
     let missing = format!("no matching package named `{SDK}`");
     cargo.output().is_ok_and(|output| String::from_utf8_lossy(&output.stderr).contains(&missing))
@@ -43,6 +44,7 @@ pub(super) fn after_imports(toolchain: &Toolchain, package: &Chosen) -> Option<S
 
 fn unfit(toolchain: &Toolchain, package: &Chosen, name: &str, cure: &str) -> Option<String> {
     let mut cargo = toolchain.cargo();
+    cargo.current_dir(folder_of(&package.manifest));
     cargo.args(["tree", "--quiet", "--offline", "--edges", "normal", "--target", TARGET, "--invert", name]);
     let output = cargo.arg("--manifest-path").arg(&package.manifest).output().ok()?;
     let tree = String::from_utf8(output.stdout).ok()?;

@@ -91,8 +91,14 @@ fn nearest_manifest(folder: &Path) -> anyhow::Result<PathBuf> {
     })
 }
 
+/// Where cargo is run: rustup chooses the toolchain, and cargo its configuration, by the folder and not by the manifest.
+pub(super) fn folder_of(manifest: &Path) -> &Path {
+    manifest.parent().unwrap_or(manifest)
+}
+
 fn workspace(toolchain: &Toolchain, manifest: &Path) -> anyhow::Result<Workspace> {
     let mut cargo = toolchain.cargo();
+    cargo.current_dir(folder_of(manifest));
     cargo.args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"]).arg(manifest);
     let output = cargo.output().with_context(|| format!("cannot start {toolchain}"))?;
     if !output.status.success() {

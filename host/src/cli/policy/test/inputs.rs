@@ -79,7 +79,7 @@ impl Inputs {
     /// The file is no policy, or no case has such a name.
     pub(super) fn judge(self, engine: &Engine, only: Option<&str>) -> anyhow::Result<Report> {
         let began = Instant::now();
-        let PolicyBytes { name, bytes } = &self.policy;
+        let PolicyBytes { name, bytes, .. } = &self.policy;
         let all: usize = self.tables.iter().map(|table| table.cases.len()).sum();
         let mut groups = Vec::new();
         for Table { file, carried, mut cases } in self.tables {

@@ -9,9 +9,9 @@ use crate::cli::style::Style;
 /// The columns before the bars.
 const ATTEMPT: usize = 4;
 const WHEN: usize = 10;
-const WHAT: usize = 26;
+const WHAT: usize = 30;
 /// The narrowest line of time that shows anything.
-const NARROWEST: usize = 16;
+const NARROWEST: usize = 14;
 
 /// How pictures are laid out: the same for all that are to be compared.
 #[derive(Debug, Clone, Copy)]
@@ -124,15 +124,18 @@ fn conclusion(play: &Play) -> String {
         1 => "1 attempt".to_owned(),
         attempts => format!("{attempts} attempts"),
     };
-    let total = short(Duration::from_millis(play.total_ms));
+    let took = match play.total_ms {
+        0 => String::new(),
+        total => format!(" in {}", short(Duration::from_millis(total))),
+    };
     match &play.end {
-        End::DeadLettered { topic } => format!("{attempts} in {total}, then a dead letter in {topic}"),
-        End::Dropped => format!("{attempts} in {total}, then dropped"),
-        End::GoesOn => format!("{attempts} in {total}, and it goes on; show more with --attempts"),
+        End::DeadLettered { topic } => format!("{attempts}{took}, then a dead letter in {topic}"),
+        End::Dropped => format!("{attempts}{took}, then dropped"),
+        End::GoesOn => format!("{attempts}{took}, and it goes on; show more with --attempts"),
     }
 }
 
-fn cut(text: &str, limit: usize) -> String {
+pub(super) fn cut(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();
     }

@@ -21,6 +21,8 @@ pub(super) struct Script {
     pub(super) handler_time: Duration,
     /// After so many failed attempts the play ends, whatever would follow; at least 1.
     pub(super) attempts: u32,
+    /// What the host remembers of this copy at the start.
+    pub(super) known: KnownStarts,
     /// Messages fail elsewhere, and arrive failed.
     pub(super) judge_only: bool,
 }
@@ -30,7 +32,7 @@ pub(super) struct Script {
 pub(super) struct Play {
     pub(super) steps: Vec<Step>,
     pub(super) end: End,
-    /// From the first arrival to the end.
+    /// From the first arrival to the last failure that was decided.
     pub(super) total_ms: u64,
 }
 
@@ -55,6 +57,9 @@ pub(super) struct Step {
     /// The verdict, and where the outcome differs, why.
     #[serde(flatten)]
     pub(super) ruling: Ruling,
+    /// Its wait is over.
+    #[serde(skip)]
+    is_back: bool,
 }
 
 /// What the host does about a failure.
@@ -80,7 +85,7 @@ impl Outcome {
 
 /// Where it ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "end", rename_all = "kebab-case")]
+#[serde(tag = "how", rename_all = "kebab-case")]
 pub(super) enum End {
     DeadLettered {
         topic: String,
@@ -90,11 +95,15 @@ pub(super) enum End {
     GoesOn,
 }
 
+/// As many times a message is put into a tier at most: a week in the tier of 30s takes 20,160 hops.
+const MOST_HOPS: u32 = 50_000;
+
 pub(super) fn play(script: &Script, rules: Rules, mut judge: impl FnMut(&Arc<Failure>) -> Decision) -> Play {
     let start = script.failure.now;
     let mut player = Player { script, rules: Arc::new(rules), now: start, steps: Vec::new() };
     let mut message = Arc::clone(&script.failure.message);
-    let (mut known, mut redelivered) = (KnownStarts::default(), false);
+    let (mut known, mut redelivered) = (script.known, script.failure.redelivered);
+    let mut hops = 0;
     let end = loop {
         let arrival = Arrival {
             message: Arc::clone(&message),
@@ -105,12 +114,19 @@ pub(super) fn play(script: &Script, rules: Rules, mut judge: impl FnMut(&Arc<Fai
             at: player.now,
         };
         match player.deliver(arrival, &mut judge) {
-            Delivered::Delayed(copy) => (message, known, redelivered) = (copy, KnownStarts::default(), false),
+            Delivered::Delayed(copy) => {
+                (message, known, redelivered) = (copy, KnownStarts::default(), false);
+                hops += 1;
+                if hops > MOST_HOPS {
+                    break End::GoesOn;
+                }
+            }
             Delivered::Requeued(starts) => (known, redelivered) = (starts, true),
             Delivered::Ended(end) => break end,
         }
     };
-    Play { end, total_ms: player.elapsed(), steps: player.steps }
+    let total_ms = player.steps.last().map_or(0, |step| step.at_ms);
+    Play { end, total_ms, steps: player.steps }
 }
 
 struct Player<'s> {
@@ -158,9 +174,7 @@ impl Player<'_> {
                         inputs.push(Input::Handled(Err(self.script.failure.error.clone()), circumstances));
                     }
                     Effect::Judge(failure) => {
-                        if self.script.judge_only {
-                            self.is_back();
-                        }
+                        self.is_back();
                         failed = Some((failure.attempt, self.elapsed()));
                         inputs.push(Input::Judged(judge(&failure)));
                     }
@@ -168,7 +182,7 @@ impl Player<'_> {
                         let Some((outcome, ruling)) = self.outcome(*kind, failed) else { continue };
                         // A further hop through a tier decides nothing anew.
                         let Some((attempt, at_ms)) = failed.take() else { continue };
-                        self.steps.push(Step { attempt, at_ms, outcome, ruling });
+                        self.steps.push(Step { attempt, at_ms, outcome, ruling, is_back: false });
                     }
                     Effect::Wait(wait) => {
                         if self.is_over() {
@@ -193,7 +207,9 @@ impl Player<'_> {
     /// The message is out of its tier. The last of several hops may be longer than what was left to wait.
     fn is_back(&mut self) {
         let elapsed = self.elapsed();
-        if let Some(Step { at_ms, outcome: Outcome::Delay { wait_ms, .. }, .. }) = self.steps.last_mut() {
+        if let Some(Step { at_ms, outcome: Outcome::Delay { wait_ms, .. }, is_back, .. }) = self.steps.last_mut()
+            && !std::mem::replace(is_back, true)
+        {
             *wait_ms = elapsed - *at_ms;
         }
     }

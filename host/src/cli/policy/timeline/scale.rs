@@ -138,7 +138,8 @@ pub(super) fn short(duration: Duration) -> String {
     match seconds {
         0 => format!("{ms}ms"),
         1..60 if ms % 1000 == 0 => format!("{seconds}s"),
-        1..60 => format!("{}s", format!("{:.1}", ms as f64 / 1000.0).trim_end_matches(".0")),
+        // Not rounded: what is shorter than a minute is not to look like one.
+        1..60 => format!("{seconds}.{}s", ms % 1000 / 100),
         60..3600 => two(seconds / 60, "m", seconds % 60, "s"),
         3600..86_400 => two(seconds / 3600, "h", seconds % 3600 / 60, "m"),
         _ => two(seconds / 86_400, "d", seconds % 86_400 / 3600, "h"),
@@ -181,6 +182,6 @@ mod tests {
     fn a_duration_has_at_most_two_units() {
         let texts = [0, 250, 1000, 30_700, 59_999, 60_000, 751_000, 7_500_000, 273_600_000]
             .map(|ms| short(Duration::from_millis(ms)));
-        assert_eq!(texts, ["0ms", "250ms", "1s", "30.7s", "60s", "1m", "12m 31s", "2h 5m", "3d 4h"]);
+        assert_eq!(texts, ["0ms", "250ms", "1s", "30.7s", "59.9s", "1m", "12m 31s", "2h 5m", "3d 4h"]);
     }
 }

@@ -17,7 +17,7 @@ const REFUSED: i32 = 512;
 /// Behind all that: what the host passes in.
 const HEAP: i32 = 4096;
 /// Where the length of the settings stands in what `configure` is given: behind the route.
-const SETTINGS_LENGTH: u64 = 92;
+const SETTINGS_LENGTH: u64 = 100;
 
 /// Another number makes another file that works just as well.
 pub(super) fn policy(number: u8) -> Vec<u8> {

@@ -206,7 +206,11 @@ async fn a_last_good_policy_that_is_no_longer_trusted_does_not_come_back() {
     ] {
         let running = place.start_trusting(&trust, vec![orders()]).await;
         assert!(!running.policies.handle("orders").unwrap().is_ready());
-        assert!(running.error("orders").unwrap().contains(why));
+        let error = running.error("orders").unwrap();
+        assert!(
+            error.contains(why) && error.ends_with("; put a trusted orders.wasm into the policies folder"),
+            "{error}"
+        );
         running.stop().await;
     }
     let running = place.start(vec![pinned_to(&policy(2))]).await;

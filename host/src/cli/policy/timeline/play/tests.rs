@@ -15,7 +15,7 @@ pub(in crate::cli::policy::timeline) fn rules() -> Rules {
 
 pub(in crate::cli::policy::timeline) fn script(failure: serde_json::Value, attempts: u32) -> Script {
     let failure = Failure::from_written(&failure).unwrap();
-    Script { failure, handler_time: Duration::ZERO, attempts, judge_only: false }
+    Script { failure, handler_time: Duration::ZERO, attempts, known: KnownStarts::default(), judge_only: false }
 }
 
 pub(in crate::cli::policy::timeline) fn says(action: Action) -> Decision {
@@ -113,6 +113,32 @@ fn messages_that_fail_elsewhere_are_judged_as_they_arrive() {
     });
     assert_eq!(attempts, [1, 2, 3]);
     assert_eq!(waits(&play), [30_000; 3], "there is no handler to retry with");
+}
+
+#[test]
+fn a_message_that_comes_back_expired_waited_for_as_long_as_its_tiers_took() {
+    let mut script = script(json!({}), 20);
+    Arc::make_mut(&mut script.failure.message).properties.expiration = Some("780000".into());
+    let mut said = [Action::Delay { delay_ms: 720_000 }, Action::Drop].into_iter();
+    let play = play(&script, rules(), |_| says(said.next().unwrap()));
+    assert_eq!(waits(&play), [900_000]);
+    assert_eq!((play.steps[1].at_ms, play.total_ms), (900_000, 900_000));
+    assert_eq!(play.steps[1].ruling.error_kind, "expired");
+}
+
+#[test]
+fn it_goes_on_from_the_attempt_that_is_known() {
+    let known = KnownStarts { starts: 3, ..KnownStarts::default() };
+    let play = play(&Script { known, ..script(json!({}), 20) }, rules(), doubling);
+    assert_eq!(play.steps.iter().map(|step| step.attempt).collect::<Vec<_>>(), [4, 5]);
+}
+
+#[test]
+fn a_message_that_claims_to_be_due_in_ages_does_not_take_as_long() {
+    let headers = json!({ "reprieve-route": "orders", "reprieve-due": "9999-01-01T00:00:00Z" });
+    let play = play(&script(json!({ "message": { "headers": headers } }), 20), rules(), doubling);
+    assert!(play.steps.is_empty());
+    assert_eq!(play.end, End::GoesOn);
 }
 
 fn any_action() -> impl Strategy<Value = Action> {
