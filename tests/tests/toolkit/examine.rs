@@ -20,6 +20,8 @@ const DEAD_LETTER: &str = r#"[{
 
 /// A policy that counts its decisions in a static.
 const COUNTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/test-policies/counter.wasm");
+/// A policy that does what the kind of the error says.
+const MISBEHAVING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/test-policies/misbehaving.wasm");
 
 #[test]
 fn a_policy_that_is_right_is_checked_step_by_step() {
@@ -75,6 +77,7 @@ fn a_policy_shows_its_settings_and_what_is_in_its_file() {
     let folder = Folder::new();
     let out = folder.reprieve("", &["policy", "inspect", "standard"]).succeeded();
     assert!(out.contains("\nSettings\n") && out.contains("retry.max_attempts"), "{out}");
+    assert!(out.contains("  exports ") && out.contains(" reprieve:policy/policy@0.1.0#decide\n"), "{out}");
     let out = folder.reprieve("", &["policy", "inspect", "standard", "--json"]).succeeded();
     let inspected: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&inspected["interface"], &inspected["file"]["form"]), (&"0.1.0".into(), &"module".into()), "{out}");
@@ -91,4 +94,26 @@ fn what_decisions_cost_is_measured() {
     let number = |pointer: &str| measured.pointer(pointer).and_then(Value::as_f64).unwrap_or(-1.0);
     assert!(number("/latency_ns/p50") > 0.0 && number("/latency_ns/p50") <= number("/latency_ns/p99"), "{out}");
     assert!(number("/per_second/two_threads") > 0.0 && number("/instructions") > 100.0, "{out}");
+}
+
+#[test]
+fn memory_that_stops_a_policy_is_over_its_limit() {
+    let arguments = ["policy", "bench", MISBEHAVING, "--error", "eat-memory", "--seconds", "1", "--json"];
+    let out = Folder::new().reprieve("", &arguments).succeeded();
+    let measured: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(measured["faults"], measured["decisions"], "{out}");
+    assert_eq!(
+        (&measured["usage"][0]["what"], &measured["usage"][0]["hit"]),
+        (&"memory".into(), &true.into()),
+        "{out}"
+    );
+}
+
+#[test]
+fn run_alone_says_that_it_reads_a_failure_that_nobody_names() {
+    let help = |command| Folder::new().reprieve("", &["policy", command, "--help"]).succeeded();
+    let from_standard_input = "Where nothing says what failed, the failure is read from standard input";
+    assert!(help("run").contains(from_standard_input), "{}", help("run"));
+    assert!(!help("bench").contains("where nothing says what failed"), "{}", help("bench"));
+    assert!(!help("bench").contains(from_standard_input), "{}", help("bench"));
 }

@@ -3,11 +3,13 @@
 //!
 //! * `new`, `build`: from a name to a file that a host loads.
 //! * `examine`: whether a file is right, what it says of itself, and what its decisions are and cost.
+//! * `cases`: whether a policy's verdicts are the expected ones.
 //! * `timeline`: what becomes of a message, drawn.
 //! * `failing_builds`, `toolchains`: what there is to read where there is no such file.
 //! * `folder`: what these tests are made with.
 
 mod build;
+mod cases;
 mod examine;
 mod failing_builds;
 mod folder;

@@ -64,6 +64,9 @@ Exit codes:
 struct Measurement {
     maker: String,
     failure: Failure,
+    /// On one thread.
+    decisions: usize,
+    /// Of the first of them, where they are more than are kept.
     latency: Latency,
     /// Decisions that gave no verdict, by what the fault said first.
     faults: usize,
@@ -123,7 +126,8 @@ impl Measurement {
             "policy": self.maker,
             "route": judged.route.name,
             "failure": self.failure,
-            "decisions": latency.count(),
+            "decisions": self.decisions,
+            "timed": latency.count(),
             "faults": self.faults,
             "fault": self.fault,
             "latency_ns": {

@@ -16,7 +16,7 @@ use crate::handler_error::HandlerError;
 #[derive(Debug, Clone, Args)]
 pub(super) struct FailureArguments {
     /// The failure in JSON, or a dead letter: its headers, or the message as the management API, `rabbitmqadmin get` or the
-    /// host's /topics prints it; - is standard input, which is read too where nothing says what failed
+    /// host's /topics prints it; - is standard input
     #[arg(short, long, value_name = "FILE")]
     failure: Option<PathBuf>,
 

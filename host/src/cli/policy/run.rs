@@ -27,6 +27,8 @@ const RUNS: usize = 5;
 ///
 /// Shows what the policy says and what a host would do with it on the route, what the decision cost, and how near it came to
 /// the limits that hold in production. Nothing is connected to, and no message is touched.
+///
+/// Where nothing says what failed, the failure is read from standard input.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RunArguments {

@@ -60,3 +60,22 @@ pub(super) fn needs(needs: &Needs) -> String {
 fn duration(ms: u64) -> String {
     format_duration(Duration::from_millis(ms)).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_policy_is_given_is_told_with_its_attributes() {
+        let given = |headers: Option<&[&str]>, body, attributes: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            needs(&Needs { headers: headers.map(owned), body, attributes: owned(attributes) })
+        };
+        assert_eq!(given(Some(&[]), Some(0), &[]), "no headers and nothing of the body");
+        assert_eq!(given(Some(&["tenant"]), None, &[]), "the headers tenant and nothing of the body");
+        assert_eq!(
+            given(None, Some(1024), &["partition", "offset"]),
+            "all headers, the attributes partition, offset, and up to 1.0 KiB of the body"
+        );
+    }
+}

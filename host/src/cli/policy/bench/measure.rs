@@ -9,6 +9,7 @@ use super::{Latency, Measurement};
 use crate::failure::Failure;
 use crate::policy::engine::{Engine, Revision};
 use crate::policy::usage::Usage;
+use crate::verdict::{Fault, FaultKind, Verdict};
 
 /// Times that are kept: as many as fit into 32 MiB.
 const MOST_TIMES: usize = 4 * 1024 * 1024;
@@ -44,6 +45,7 @@ pub(super) fn measure(judged: &Judged, failure: Failure, times: Times) -> anyhow
     });
     Ok(Measurement {
         maker: revision.maker().to_string(),
+        decisions: one.decisions,
         latency: Latency::new(one.nanos).context("no decision was made in the time")?,
         faults: one.faults,
         fault: one.fault,
@@ -51,7 +53,7 @@ pub(super) fn measure(judged: &Judged, failure: Failure, times: Times) -> anyhow
         two_threads,
         load,
         instructions: counted.instructions,
-        memory: Usage::memory(counted.memory, &judged.limits, false),
+        memory: Usage::memory(counted.memory, &judged.limits, one.out_of_memory),
         file: Usage::file_size(judged.policy.bytes.len(), &judged.limits),
         deadline: judged.limits.deadline,
         failure,
@@ -59,37 +61,71 @@ pub(super) fn measure(judged: &Judged, failure: Failure, times: Times) -> anyhow
 }
 
 /// What one thread did.
+#[derive(Default)]
 struct Done {
+    /// How long decisions took, of the first [`MOST_TIMES`].
     nanos: Vec<u64>,
     decisions: usize,
     elapsed: Duration,
     faults: usize,
+    /// What the first fault said.
     fault: Option<String>,
+    /// The limit of memory stopped a decision.
+    out_of_memory: bool,
 }
 
 impl Done {
     fn per_second(&self) -> f64 {
         self.decisions as f64 / self.elapsed.as_secs_f64()
     }
+
+    fn add(&mut self, result: Result<Verdict, Fault>, took: Duration) {
+        self.decisions += 1;
+        if self.nanos.len() < MOST_TIMES {
+            self.nanos.push(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        }
+        if let Err(fault) = result {
+            self.faults += 1;
+            self.out_of_memory |= fault.kind == FaultKind::Memory;
+            self.fault.get_or_insert_with(|| fault.to_string());
+        }
+    }
 }
 
 /// Judges again and again; once at least.
 fn decide(revision: &Revision, failure: &Failure, within: Duration) -> Done {
-    let mut done = Done { nanos: Vec::new(), decisions: 0, elapsed: Duration::ZERO, faults: 0, fault: None };
+    let mut done = Done::default();
     let began = Instant::now();
     let mut before = began;
     while done.decisions == 0 || done.elapsed < within {
-        if let Err(fault) = revision.decide(failure) {
-            done.faults += 1;
-            done.fault.get_or_insert_with(|| fault.to_string());
-        }
+        let result = revision.decide(failure);
         let now = Instant::now();
-        if done.nanos.len() < MOST_TIMES {
-            done.nanos.push(u64::try_from((now - before).as_nanos()).unwrap_or(u64::MAX));
-        }
-        done.decisions += 1;
+        done.add(result, now - before);
         done.elapsed = now - began;
         before = now;
     }
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_are_counted_beyond_the_times_that_are_kept() {
+        let mut done = Done { nanos: vec![1; MOST_TIMES], decisions: MOST_TIMES, ..Done::default() };
+        done.add(Err(Fault::new(FaultKind::Timeout, "late")), Duration::from_secs(1));
+        assert_eq!((done.nanos.len(), done.decisions, done.faults), (MOST_TIMES, MOST_TIMES + 1, 1));
+    }
+
+    #[test]
+    fn memory_is_over_where_its_limit_stopped_any_decision() {
+        let mut done = Done::default();
+        done.add(Err(Fault::new(FaultKind::Trap, "first")), Duration::ZERO);
+        assert!(!done.out_of_memory);
+        done.add(Err(Fault::new(FaultKind::Memory, "second")), Duration::ZERO);
+        done.add(Err(Fault::new(FaultKind::Trap, "third")), Duration::ZERO);
+        assert!(done.out_of_memory);
+        assert!(done.fault.is_some_and(|fault| fault.contains("first")), "the first is told");
+    }
 }

@@ -12,6 +12,7 @@ fn measurement() -> Measurement {
     Measurement {
         maker: "my-policy@0123456789ab".into(),
         failure: ordinary_failure().unwrap(),
+        decisions: times.len(),
         latency: Latency::new(times).unwrap(),
         faults: 0,
         fault: None,
@@ -48,6 +49,24 @@ fn a_time_over_the_deadline_is_marked_and_explained_where_none_missed_it() {
         text.contains("640 %  ████████████████████  over\n") && text.contains("None missed the deadline"),
         "{text}"
     );
+}
+
+#[test]
+fn memory_that_stopped_the_policy_is_marked() {
+    let memory = Usage::memory(1 << 20, &EngineLimits::default(), true);
+    let text = View { measurement: &Measurement { memory, ..measurement() }, style: Style::PLAIN }.to_string();
+    let row = text.lines().find(|line| line.starts_with("  memory "));
+    assert!(row.is_some_and(|row| row.ends_with("over: no verdict")), "{text}");
+}
+
+#[test]
+fn all_decisions_are_told_and_how_many_of_them_the_times_are_of() {
+    let long = Measurement { decisions: 5_000_000, ..measurement() };
+    let text = View { measurement: &long, style: Style::PLAIN }.to_string();
+    assert!(text.contains("5 000 000 decisions\n"), "{text}");
+    assert!(text.contains("The times are those of the first 10 000."), "{text}");
+    let json = long.json(&Judged::example("standard", STANDARD));
+    assert_eq!((&json["decisions"], &json["timed"]), (&5_000_000.into(), &10_000.into()));
 }
 
 #[test]

@@ -27,8 +27,13 @@ impl fmt::Display for View<'_> {
             style.bold(&measurement.maker),
             failure.attempt,
             failure.error.kind,
-            grouped(measurement.latency.count() as u64),
+            grouped(measurement.decisions as u64),
         )?;
+        let timed = measurement.latency.count();
+        if timed < measurement.decisions {
+            let kept = format!("The times are those of the first {}.", grouped(timed as u64));
+            writeln!(f, "  {}\n", style.dim(&kept))?;
+        }
         if let Some(fault) = &measurement.fault {
             let faults = grouped(measurement.faults as u64);
             writeln!(f, "  {}\n", style.bad(&format!("{faults} of them gave no verdict: {fault}")))?;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::package::Chosen;
 use super::trial::Loaded;
+use crate::cli::policy::words;
 use crate::cli::style::Style;
 use crate::policy::engine::{INTERFACE_VERSION, Needs};
 use crate::policy::inspection::Inspection;
@@ -81,7 +82,7 @@ impl Report {
             cases => row("cases", &format_args!("{cases}, all passed; a host runs them before each swap"))?,
         }
         match &self.needs {
-            Some(needs) => row("needs", &Needed(needs))?,
+            Some(needs) => row("needs", &words::needs(needs))?,
             None => row("needs", &"not known before it has settings")?,
         }
         for problem in &self.wanted {
@@ -89,22 +90,5 @@ impl Report {
         }
         let settings = if self.wanted.is_empty() { "" } else { " --settings SETTINGS.toml" };
         writeln!(out, "\nNext:\n  reprieve policy check {file}{settings}")
-    }
-}
-
-/// What a policy needs, in words.
-struct Needed<'a>(&'a Needs);
-
-impl fmt::Display for Needed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.headers.as_deref() {
-            None => write!(f, "all headers")?,
-            Some([]) => write!(f, "no headers")?,
-            Some(names) => write!(f, "the headers {}", names.join(", "))?,
-        }
-        match self.0.body {
-            None => write!(f, ", no body"),
-            Some(bytes) => write!(f, ", the first {} of the body", ByteSize(bytes as u64).display().iec()),
-        }
     }
 }

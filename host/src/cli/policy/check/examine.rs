@@ -134,7 +134,11 @@ impl Examination<'_> {
         if passed(Step::Interface) {
             let sdk = inspection.sdk.map_or_else(|| "without a mark of an SDK".to_owned(), |sdk| format!("with {sdk}"));
             let imports = if inspection.imports.is_empty() { "nothing" } else { "nothing but the log" };
-            self.pass(Step::Interface, format!("reprieve:policy@{INTERFACE_VERSION}, built {sdk}; imports {imports}"));
+            let exports = exports(&inspection.exports);
+            self.pass(
+                Step::Interface,
+                format!("reprieve:policy@{INTERFACE_VERSION}, built {sdk}; exports {exports}; imports {imports}"),
+            );
         }
     }
 
@@ -260,6 +264,12 @@ impl Examination<'_> {
         });
         self.troubles.push(Trouble { what, cure, setting, problem, severity });
     }
+}
+
+/// A module's functions of the interface, without what serves to call them; a component's interface.
+fn exports(names: &[String]) -> String {
+    let own = names.iter().filter(|name| name.starts_with("reprieve:policy/"));
+    own.map(|name| name.rsplit('#').next().unwrap_or(name)).collect::<Vec<_>>().join(", ")
 }
 
 fn about(description: &Description) -> String {

@@ -56,6 +56,10 @@ fn a_policy_that_is_right_passes_every_step() {
         assert_eq!(steps, Step::ALL, "each step is told once and in order");
         assert!(report.steps.iter().skip(1).all(|line| line.result == Mark::Passed), "{text}");
         assert_eq!(mark(&report, Step::Trust), Mark::NotReached, "no configuration says whom it trusts");
+        let exported = text.split_once("; exports ").and_then(|(_, text)| text.split_once("; imports "));
+        let mut exported: Vec<_> = exported.map_or("", |(exported, _)| exported).split(", ").collect();
+        exported.sort_unstable();
+        assert_eq!(exported, ["configure", "decide", "describe"], "{text}");
     }
 }
 

@@ -39,7 +39,7 @@ fn inspected() -> Inspected {
             sdk: Some("reprieve-sdk 0.1.0".into()),
             tools: vec!["Rust".into(), "rustc 1.95.0".into()],
             imports: vec!["reprieve:policy/log@0.1.0.log".into()],
-            exports: vec!["memory".into()],
+            exports: vec!["memory".into(), "reprieve:policy/policy@0.1.0#decide".into()],
             sections: vec![
                 section("code", 40_000),
                 section("data", 9_000),

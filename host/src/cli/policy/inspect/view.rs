@@ -50,6 +50,7 @@ impl fmt::Display for View<'_> {
         }
         line(f, "SDK", file.sdk.as_deref().unwrap_or("none is named"))?;
         list(f, "made with", &file.tools, "not said")?;
+        list(f, "exports", &file.exports, "nothing")?;
         list(f, "imports", &file.imports, "nothing")?;
         if let Some(needs) = &inspected.needs {
             line(f, "is given", &words::needs(needs))?;
