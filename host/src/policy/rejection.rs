@@ -161,7 +161,9 @@ impl Rejection {
             }
             Self::Settings(_) => "correct the route's `settings`",
             Self::Cases { .. } => "build it again with `reprieve policy build`, which checks them",
-            Self::CaseFailed { .. } => "correct the policy or the case; `reprieve policy test` shows all of them",
+            Self::CaseFailed { .. } => {
+                "correct the policy or the case; to see all that fail, build with --no-cases and give the file to `reprieve policy test FILE --cases cases`"
+            }
             Self::SlowCases { .. } => "carry fewer cases, or make `configure` quicker",
             Self::Faulted { .. } => "correct the policy or its settings",
         }

@@ -63,7 +63,7 @@ fn a_policy_that_fails_one_of_its_own_cases_is_refused_and_the_case_named() {
     assert_eq!(
         rejection.to_string(),
         "the policy fails its own case \"it waits for long\": delay is 1s 500ms, expected 1m; correct the policy or the case; \
-         `reprieve policy test` shows all of them"
+         to see all that fail, build with --no-cases and give the file to `reprieve policy test FILE --cases cases`"
     );
 }
 

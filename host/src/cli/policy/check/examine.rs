@@ -5,6 +5,7 @@ use super::super::usage::bytes;
 use super::super::words;
 use super::steps::{Line, Mark, Place, Report, Step, Trouble};
 use crate::config::Severity;
+use crate::delivery::{Situation, preview};
 use crate::policy::engine::{Description, Engine, INTERFACE_VERSION, Needs, Revision, Start, smoke};
 use crate::policy::inspection::{Form, Inspection};
 use crate::policy::purity::{self, Impurity, Purity};
@@ -188,9 +189,20 @@ impl Examination<'_> {
     }
 
     fn decisions(&mut self, revision: &Revision) {
-        let found =
-            smoke::failures().map(|(name, failure)| format!("{name}: {}", said(&revision.measure(&failure).result)));
-        self.steps.push(Line { step: Step::Decisions, result: Mark::Passed, found: found.into() });
+        let rules = self.judged.rules();
+        let mut overridden = false;
+        let found = smoke::failures().map(|(name, failure)| {
+            let result = revision.measure(&failure).result;
+            let situation = Situation { has_handler: self.judged.has_handler(), ..Situation::just_arrived(&failure) };
+            let why = preview(&failure, &result, situation, &rules).overridden;
+            overridden |= why.is_some();
+            let remark = why.map(|why| format!(", which a host overrides: {why}")).unwrap_or_default();
+            format!("{name}: {}{remark}", said(&result))
+        });
+        match overridden {
+            true => self.doubt(Step::Decisions, found.into()),
+            false => self.steps.push(Line { step: Step::Decisions, result: Mark::Passed, found: found.into() }),
+        }
     }
 
     fn purity(&mut self, revision: &Revision) {

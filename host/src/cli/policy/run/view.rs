@@ -51,7 +51,11 @@ impl fmt::Display for View<'_, '_> {
         }
         if let Some(Then { policy, reason }) = &given.then {
             let policy = policy.as_deref().unwrap_or("dead-lettered");
-            line(f, "then", &style.dim(&format!("{policy}: {}", reason.as_deref().unwrap_or("no reason was kept"))))?;
+            line(
+                f,
+                "at the time",
+                &style.dim(&format!("{policy}: {}", reason.as_deref().unwrap_or("no reason was kept"))),
+            )?;
         }
         self.log(f)?;
         writeln!(f, "\n{}", UsageTable { rows: &rows(usages), style }.to_string().trim_end())?;
