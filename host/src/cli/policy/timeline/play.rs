@@ -95,16 +95,17 @@ pub(super) enum End {
     GoesOn,
 }
 
-/// As many times a message is put into a tier at most: a week in the tier of 30s takes 20,160 hops.
-const MOST_HOPS: u32 = 50_000;
+/// As many times the broker hands a message over at most: a week in the tier of 30s takes 20,160 hops, and what says that it
+/// is due in ages comes by for ever.
+const MOST_DELIVERIES: usize = 50_000;
 
 pub(super) fn play(script: &Script, rules: Rules, mut judge: impl FnMut(&Arc<Failure>) -> Decision) -> Play {
     let start = script.failure.now;
     let mut player = Player { script, rules: Arc::new(rules), now: start, steps: Vec::new() };
     let mut message = Arc::clone(&script.failure.message);
     let (mut known, mut redelivered) = (script.known, script.failure.redelivered);
-    let mut hops = 0;
-    let end = loop {
+    let mut end = End::GoesOn;
+    for _ in 0..MOST_DELIVERIES {
         let arrival = Arrival {
             message: Arc::clone(&message),
             origin: Origin::default(),
@@ -114,17 +115,14 @@ pub(super) fn play(script: &Script, rules: Rules, mut judge: impl FnMut(&Arc<Fai
             at: player.now,
         };
         match player.deliver(arrival, &mut judge) {
-            Delivered::Delayed(copy) => {
-                (message, known, redelivered) = (copy, KnownStarts::default(), false);
-                hops += 1;
-                if hops > MOST_HOPS {
-                    break End::GoesOn;
-                }
-            }
+            Delivered::Delayed(copy) => (message, known, redelivered) = (copy, KnownStarts::default(), false),
             Delivered::Requeued(starts) => (known, redelivered) = (starts, true),
-            Delivered::Ended(end) => break end,
+            Delivered::Ended(how) => {
+                end = how;
+                break;
+            }
         }
-    };
+    }
     let total_ms = player.steps.last().map_or(0, |step| step.at_ms);
     Play { end, total_ms, steps: player.steps }
 }
