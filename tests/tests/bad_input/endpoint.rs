@@ -33,7 +33,7 @@ impl Endpoint {
     }
 }
 
-/// Answers one request, and closes the connection.
+/// Answers one request, and closes the connection. Says so where it answers well, or the next request may be sent on it.
 fn serve(mut stream: TcpStream, seen: &Mutex<Vec<String>>) {
     let Some(request) = read(&mut stream) else { return };
     let body = request.split_once("\r\n\r\n").map_or("", |(_, body)| body).to_owned();
@@ -43,15 +43,15 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<String>>) {
         "close" => b"",
         "break off" => b"HTTP/1.1 500 Oops\r\ncontent-length: 1000\r\n\r\nhalf an answ",
         "odd error" => {
-            b"HTTP/1.1 599 \xff\xff\r\nreprieve-error-kind: \xff \xfe\r\nretry-after: soon\r\n\
+            b"HTTP/1.1 599 \xff\xff\r\nconnection: close\r\nreprieve-error-kind: \xff \xfe\r\nretry-after: soon\r\n\
               content-type: application/problem+json\r\ncontent-length: 12\r\n\r\n\x00{\"type\x1b[31m"
         }
         // The host gives up on it long before this thread ends with the tests.
         "hang" => loop {
             std::thread::park();
         },
-        "refuse" | "" => b"HTTP/1.1 422 Unprocessable Entity\r\ncontent-length: 8\r\n\r\nno order",
-        _ => b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+        "refuse" | "" => b"HTTP/1.1 422 Unprocessable Entity\r\nconnection: close\r\ncontent-length: 8\r\n\r\nno order",
+        _ => b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
     };
     // A host that has given up has closed the connection.
     let _ = stream.write_all(answer);
