@@ -108,6 +108,13 @@ pub enum EventKind {
         /// The route takes no new messages until this passes.
         intake_paused: bool,
     },
+    /// A delivery was acknowledged without running its handler: what it carries was dealt with before.
+    Skipped {
+        /// Which message.
+        subject: Subject,
+        /// How the host knows.
+        why: SkipReason,
+    },
     /// A delivery ended undecided: it is the broker's again, not counted as failed.
     Released {
         /// Which message.
@@ -131,7 +138,26 @@ impl EventKind {
             Self::PolicySwapped { .. } => "policy-swapped",
             Self::PolicyFailed { .. } => "policy-failed",
             Self::PublishFailed { .. } => "publish-failed",
+            Self::Skipped { .. } => "skipped",
             Self::Released { .. } => "released",
+        }
+    }
+}
+
+/// Why a delivery needs no attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkipReason {
+    /// The outcome of this very copy is durable; the connection ended before the broker took the ack (rule 13).
+    AckLost,
+}
+
+impl SkipReason {
+    /// The reason, as in JSON and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AckLost => "ack-lost",
         }
     }
 }

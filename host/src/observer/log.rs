@@ -98,6 +98,9 @@ pub(super) fn write(route: &str, kind: &EventKind) {
                 "publish failed, the delivery is held"
             );
         }
+        EventKind::Skipped { subject, why } => {
+            info!(route, id = subject.id, why = why.name(), "acknowledged without an attempt");
+        }
         EventKind::Released { subject, why } => {
             info!(route, id = subject.id, attempt = subject.attempt, why, "released undecided");
         }

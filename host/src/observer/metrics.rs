@@ -16,7 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::event::{EventKind, Ruling, Subject};
-use labels::{EventLabels, FaultLabels, RouteLabels};
+use labels::{EventLabels, FaultLabels, RouteLabels, SkipLabels};
 pub use route::RouteMetrics;
 
 /// The content type of [`Metrics::encode`]'s text.
@@ -44,6 +44,7 @@ struct Families {
     events: Family<EventLabels, Counter>,
     overrides: Family<RouteLabels, Counter>,
     policy_faults: Family<FaultLabels, Counter>,
+    skipped: Family<SkipLabels, Counter>,
     in_flight: Family<RouteLabels, Gauge>,
     intake_paused: Family<RouteLabels, Gauge>,
     held: Family<RouteLabels, Gauge>,
@@ -57,6 +58,7 @@ impl Metrics {
             events: Family::default(),
             overrides: Family::default(),
             policy_faults: Family::default(),
+            skipped: Family::default(),
             in_flight: Family::default(),
             intake_paused: Family::default(),
             held: Family::default(),
@@ -112,6 +114,11 @@ impl Metrics {
                 let policy = maker.as_ref().map(|maker| maker.policy.as_str().into());
                 let labels = FaultLabels { route: Arc::clone(route), policy, fault: fault.kind.name() };
                 self.families.policy_faults.get_or_create(&labels).inc();
+            }
+            EventKind::Skipped { subject, why } => {
+                self.event(route, event, Some(subject), None, None);
+                let labels = SkipLabels { route: Arc::clone(route), why: why.name() };
+                self.families.skipped.get_or_create(&labels).inc();
             }
             // The target stays out of the labels: in `judge` mode messages name it, and it would be without bound.
             EventKind::PublishFailed { subject, .. } | EventKind::Released { subject, .. } => {
@@ -175,6 +182,11 @@ impl Families {
         );
         registry.register("overrides", "Outcomes that differ from the policy's verdict", self.overrides.clone());
         registry.register("policy_faults", "Decisions that a policy failed to make", self.policy_faults.clone());
+        registry.register(
+            "skipped",
+            "Deliveries that were acknowledged without an attempt, by how the host knew that they were dealt with",
+            self.skipped.clone(),
+        );
         registry.register("in_flight", "Deliveries that hold a slot of the route", self.in_flight.clone());
         registry.register("intake_paused", "1 while the route takes no new messages", self.intake_paused.clone());
         registry.register("held", "Deliveries whose outcome could not be published yet", self.held.clone());

@@ -10,13 +10,13 @@ use futures_util::FutureExt;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, info};
+use tracing::{debug, error};
 
 use super::memory::{CopyKey, Remembered};
 use super::{Route, RouteWork};
 use crate::broker::{Delivery, Origin, Settlement, Settler};
 use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Rules, Work};
-use crate::event::EventKind;
+use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
 use crate::message::Message;
@@ -66,10 +66,13 @@ impl Route {
 
     /// The outcome of this copy is durable already; only its ack was lost (rule 13).
     async fn acknowledge_unrun(&self, delivery: &InWork) {
-        info!(route = %self.spec.name, id = delivery.message.id, "acknowledged unrun: its outcome was durable before the connection was lost");
         if delivery.settler.settle(Settlement::Ack).await.is_err() {
             self.remember(&delivery.message, Remembered::Done);
+            return;
         }
+        let id = delivery.message.id.clone();
+        let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt: 0 };
+        self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why: SkipReason::AckLost });
     }
 
     async fn run_machine(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>, known: KnownStarts) {

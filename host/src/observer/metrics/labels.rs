@@ -24,3 +24,9 @@ pub(super) struct FaultLabels {
     pub(super) policy: Option<Arc<str>>,
     pub(super) fault: &'static str,
 }
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct SkipLabels {
+    pub(super) route: Arc<str>,
+    pub(super) why: &'static str,
+}
