@@ -40,15 +40,26 @@ impl Route {
             lost: delivery.lost,
             settler: Arc::clone(&settler),
         };
+        let lost = delivery.lost.clone();
         // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
         if AssertUnwindSafe(self.take_on(delivery, &epoch)).catch_unwind().await.is_err() {
             error!(route = %self.spec.name, id, "a panic while a delivery was in work: it goes back to the broker");
+            self.cool_down_after_panic(&lost).await;
             if let Err(error) = settler.settle(Settlement::Release).await {
                 error!(route = %self.spec.name, id, %error, "it could not be handed back");
             }
         }
         self.metrics.in_flight.dec();
         drop(slot);
+    }
+
+    /// What panics once will do so again as soon as the message is back, and must not spin (rule 5).
+    async fn cool_down_after_panic(&self, lost: &CancellationToken) {
+        tokio::select! {
+            () = sleep(self.spec.requeue.max) => {}
+            () = lost.cancelled() => {}
+            () = self.shutdown.drain.cancelled() => {}
+        }
     }
 
     async fn take_on(self: &Arc<Self>, delivery: InWork, epoch: &Epoch) {

@@ -210,7 +210,8 @@ proptest! {
         );
         prop_assert!(!differs || why.is_some(), "{:?} became {:?} without a word", action, outcome);
         let is_held = Outcome::Again { wait: rules.requeue.max.max(rules.requeue.after(requeues)) };
-        prop_assert!(!interrupted || !matches!(outcome, Outcome::Delay { .. }) && (!matches!(outcome, Outcome::Again { .. }) || outcome == is_held));
+        let comes_back = matches!(outcome, Outcome::Delay { .. } | Outcome::Again { .. }) && outcome != is_held;
+        prop_assert!(!(interrupted && comes_back), "what ended the host is handled again");
         match outcome {
             Outcome::Again { wait } => prop_assert!(!wait.is_zero()),
             Outcome::Requeue { cooldown } => prop_assert!(!cooldown.is_zero() && requeue_is_safe),
