@@ -12,8 +12,6 @@ const METHOD_FRAME: u8 = 1;
 pub struct Method(pub u16, pub u16);
 
 impl Method {
-    /// `basic.consume`
-    pub const CONSUME: Self = Self(60, 20);
     /// `basic.ack`
     pub const ACK: Self = Self(60, 80);
     /// `basic.reject`

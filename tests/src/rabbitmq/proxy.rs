@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ pub struct Proxy {
 /// What is heard of the clients.
 #[derive(Default)]
 struct Ear {
-    swallowing: AtomicBool,
+    swallowing_from: Mutex<Option<Method>>,
     passed: Mutex<Vec<Method>>,
     swallowed: Mutex<Vec<Method>>,
 }
@@ -94,10 +93,10 @@ impl Proxy {
         url_by_way_of(self.address)
     }
 
-    /// From now on nothing that a client sends on a connection with a consumer reaches the broker, until the next cut.
-    /// Clients do not notice.
-    pub fn swallow(&self) {
-        self.ear.swallowing.store(true, Ordering::SeqCst);
+    /// From the next such method on nothing that its client sends on that connection reaches the broker. The client does
+    /// not notice until the next cut, which ends this.
+    pub fn swallow_from(&self, method: Method) {
+        *self.ear.swallowing_from.lock().expect("nobody panics with it") = Some(method);
     }
 
     /// Waits, for up to ten seconds, until a method was swallowed.
@@ -128,7 +127,7 @@ impl Proxy {
         for connection in connections {
             connection.abort();
         }
-        self.ear.swallowing.store(false, Ordering::SeqCst);
+        *self.ear.swallowing_from.lock().expect("nobody panics with it") = None;
     }
 }
 
@@ -142,15 +141,15 @@ impl Ear {
             to_client.shutdown().await
         };
         let up = async {
-            let (mut frames, mut buffer, mut consumes) = (Frames::default(), vec![0; 64 * 1024], false);
+            let (mut frames, mut buffer, mut swallows) = (Frames::default(), vec![0; 64 * 1024], false);
             loop {
                 let length = from_client.read(&mut buffer).await?;
                 if length == 0 {
                     return to_broker.shutdown().await;
                 }
                 let methods = frames.read(&buffer[..length]);
-                consumes |= methods.contains(&Method::CONSUME);
-                let swallows = consumes && self.swallowing.load(Ordering::SeqCst);
+                let from = *self.swallowing_from.lock().expect("nobody panics with it");
+                swallows |= from.is_some_and(|from| methods.contains(&from));
                 if !swallows {
                     to_broker.write_all(&buffer[..length]).await?;
                 }
