@@ -1,0 +1,136 @@
+//! Takes the letters of a queue one after the other and hands back what is left.
+//!
+//! Each hand-back, however it is done, counts on a quorum queue, and past the queue's limit the broker throws the message
+//! away. So a letter that was handed back often is put at the end of its queue as a new message instead, and acknowledged
+//! once that is confirmed.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::DeadLettersError;
+use crate::broker::{Broker, BrokerError, Consumer, Delivery, Settlement, Target};
+use crate::topic::Topic;
+
+/// The most letters that are in hand at a time.
+pub(super) const MOST_HELD: usize = 1000;
+/// RabbitMQ 4's limit for quorum queues that were declared without one, which a client cannot see.
+const UNSEEN_LIMIT: u64 = 20;
+/// Below this, one hand-back and one crash could lose a letter.
+const LEAST_LIMIT: u64 = 3;
+/// A letter that is there comes within this; what does not is in other hands.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+/// What was prefetched is here within this.
+const PREFETCHED: Duration = Duration::from_millis(200);
+
+/// What taking a letter led to.
+pub(super) enum Taken {
+    Letter(Box<Delivery>),
+    /// As many were taken as were there at the start.
+    All,
+    /// No more can be held.
+    Full,
+    /// The rest is in the hands of another consumer, or gone.
+    Elsewhere,
+}
+
+/// A queue that is being read.
+pub(super) struct Taking<'b> {
+    broker: &'b dyn Broker,
+    queue: &'b str,
+    consumer: Box<dyn Consumer>,
+    /// Letters that were there at the start and have not been taken. What comes back while this runs is not taken again.
+    left: u64,
+    held: Vec<Delivery>,
+    most_held: usize,
+    renew_from: u64,
+    /// How many letters were put at the end of the queue instead of being handed back.
+    pub(super) renewed: u64,
+}
+
+impl<'b> Taking<'b> {
+    /// Begins to read up to `most` letters. `None` where there is none. Gives the number that is there with it.
+    pub(super) async fn begin(
+        broker: &'b dyn Broker,
+        queue: &'b str,
+        most: u64,
+    ) -> Result<Option<(Self, u64)>, DeadLettersError> {
+        let there = broker.depth(&Topic::from(queue)).await?.unwrap_or(0);
+        let left = there.min(most);
+        if left == 0 {
+            return Ok(None);
+        }
+        let limit = broker.hand_back_limit(queue).await?;
+        if let Some(limit) = limit.filter(|limit| *limit < LEAST_LIMIT) {
+            return Err(DeadLettersError::LimitTooLow { queue: queue.to_owned(), limit, least: LEAST_LIMIT });
+        }
+        let most_held = usize::try_from(left).unwrap_or(MOST_HELD).min(MOST_HELD);
+        let prefetch = u16::try_from(most_held).unwrap_or(u16::MAX);
+        let consumer = broker.consume(queue, prefetch).await?;
+        let renew_from = limit.unwrap_or(UNSEEN_LIMIT).min(UNSEEN_LIMIT) / 2;
+        Ok(Some((Self { broker, queue, consumer, left, held: Vec::new(), most_held, renew_from, renewed: 0 }, there)))
+    }
+
+    /// The next letter. Dropping the future loses none.
+    pub(super) async fn next(&mut self) -> Result<Taken, BrokerError> {
+        if self.left == 0 {
+            return Ok(Taken::All);
+        }
+        if self.held.len() >= self.most_held {
+            return Ok(Taken::Full);
+        }
+        match timeout(LONGEST_WAIT, self.consumer.next()).await {
+            Ok(delivery) => {
+                let delivery = delivery?;
+                self.left -= 1;
+                Ok(Taken::Letter(Box::new(delivery)))
+            }
+            Err(_) => Ok(Taken::Elsewhere),
+        }
+    }
+
+    /// Keeps a letter in hand until the end: handed back now, it would come again at once.
+    pub(super) fn hold(&mut self, delivery: Delivery) {
+        self.held.push(delivery);
+    }
+
+    /// Hands back what is in hand, in order. Gives the number of letters that were renewed instead.
+    pub(super) async fn end(mut self) -> u64 {
+        // What was prefetched and not looked at has to be treated with the same care.
+        while let Ok(Ok(delivery)) = timeout(PREFETCHED, self.consumer.next()).await {
+            self.held.push(delivery);
+        }
+        // While the consumer stands, what is handed back would come again at once, and be counted again.
+        self.consumer.stop().await;
+        for delivery in std::mem::take(&mut self.held) {
+            self.give_back(&delivery).await;
+        }
+        self.renewed
+    }
+
+    async fn give_back(&mut self, delivery: &Delivery) {
+        let handed_back = delivery.message.headers.get(DELIVERY_COUNT).and_then(|count| count.as_i64()).unwrap_or(0);
+        let is_worn = u64::try_from(handed_back).is_ok_and(|count| count >= self.renew_from);
+        let settlement = if is_worn && self.renew(delivery).await { Settlement::Ack } else { Settlement::Release };
+        self.renewed += u64::from(settlement == Settlement::Ack);
+        // Where it is gone, it is the broker's again already.
+        if let Err(error) = delivery.settler.settle(settlement).await {
+            tracing::debug!(%error, queue = self.queue, "a letter goes back with its channel");
+        }
+    }
+
+    /// Publishes the same message to the end of the queue; whether the broker has confirmed it.
+    async fn renew(&self, delivery: &Delivery) -> bool {
+        let mut message = (*delivery.message).clone();
+        message.headers.retain(|name| name != DELIVERY_COUNT && name != "x-acquired-count");
+        match self.broker.publish(&Target::Topic(self.queue.into()), &message).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, queue = self.queue, "a dead letter that was handed back often could not be renewed");
+                false
+            }
+        }
+    }
+}
+
+const DELIVERY_COUNT: &str = "x-delivery-count";
