@@ -12,6 +12,8 @@ use super::DeadLettersError;
 use crate::broker::{Broker, BrokerError, Consumer, Delivery, Settlement, Target};
 use crate::topic::Topic;
 
+/// Where a quorum queue says how often it was given a message back.
+const DELIVERY_COUNT: &str = "x-delivery-count";
 /// The most letters that are in hand at a time.
 pub(super) const MOST_HELD: usize = 1000;
 /// RabbitMQ 4's limit for quorum queues that were declared without one, which a client cannot see.
@@ -43,9 +45,8 @@ pub(super) struct Taking<'b> {
     left: u64,
     held: Vec<Delivery>,
     most_held: usize,
+    /// From so many hand-backs on, a letter is renewed.
     renew_from: u64,
-    /// How many letters were put at the end of the queue instead of being handed back.
-    pub(super) renewed: u64,
 }
 
 impl<'b> Taking<'b> {
@@ -68,7 +69,7 @@ impl<'b> Taking<'b> {
         let prefetch = u16::try_from(most_held).unwrap_or(u16::MAX);
         let consumer = broker.consume(queue, prefetch).await?;
         let renew_from = limit.unwrap_or(UNSEEN_LIMIT).min(UNSEEN_LIMIT) / 2;
-        Ok(Some((Self { broker, queue, consumer, left, held: Vec::new(), most_held, renew_from, renewed: 0 }, there)))
+        Ok(Some((Self { broker, queue, consumer, left, held: Vec::new(), most_held, renew_from }, there)))
     }
 
     /// The next letter. Dropping the future loses none.
@@ -94,29 +95,31 @@ impl<'b> Taking<'b> {
         self.held.push(delivery);
     }
 
-    /// Hands back what is in hand, in order. Gives the number of letters that were renewed instead.
+    /// Hands back what is in hand. Gives the number of letters that were renewed instead.
     pub(super) async fn end(mut self) -> u64 {
         // What was prefetched and not looked at has to be treated with the same care.
         while let Ok(Ok(delivery)) = timeout(PREFETCHED, self.consumer.next()).await {
             self.held.push(delivery);
         }
-        // While the consumer stands, what is handed back would come again at once, and be counted again.
-        self.consumer.stop().await;
-        for delivery in std::mem::take(&mut self.held) {
-            self.give_back(&delivery).await;
+        let mut renewed = 0;
+        for delivery in self.held.iter().filter(|delivery| self.is_worn(delivery)) {
+            if self.renew(delivery).await {
+                renewed += 1;
+                // Where it is gone, the letter is there twice, which is better than not at all.
+                if let Err(error) = delivery.settler.settle(Settlement::Ack).await {
+                    tracing::warn!(%error, queue = self.queue, "a dead letter was renewed, and perhaps is there twice now");
+                }
+            }
         }
-        self.renewed
+        // All at once with the consumer: handed back one by one, letters lose their order on a quorum queue.
+        drop(self.consumer);
+        renewed
     }
 
-    async fn give_back(&mut self, delivery: &Delivery) {
-        let handed_back = delivery.message.headers.get(DELIVERY_COUNT).and_then(|count| count.as_i64()).unwrap_or(0);
-        let is_worn = u64::try_from(handed_back).is_ok_and(|count| count >= self.renew_from);
-        let settlement = if is_worn && self.renew(delivery).await { Settlement::Ack } else { Settlement::Release };
-        self.renewed += u64::from(settlement == Settlement::Ack);
-        // Where it is gone, it is the broker's again already.
-        if let Err(error) = delivery.settler.settle(settlement).await {
-            tracing::debug!(%error, queue = self.queue, "a letter goes back with its channel");
-        }
+    /// Whether the queue's limit on hand-backs comes near.
+    fn is_worn(&self, delivery: &Delivery) -> bool {
+        let handed_back = delivery.message.headers.get(DELIVERY_COUNT).and_then(|count| count.as_i64());
+        handed_back.and_then(|count| u64::try_from(count).ok()).is_some_and(|count| count >= self.renew_from)
     }
 
     /// Publishes the same message to the end of the queue; whether the broker has confirmed it.
@@ -132,5 +135,3 @@ impl<'b> Taking<'b> {
         }
     }
 }
-
-const DELIVERY_COUNT: &str = "x-delivery-count";

@@ -26,7 +26,8 @@ async fn a_letter_in_json_is_a_failure_that_a_policy_can_judge() {
     let line = stage.run(&["peek", "--json"]).await.ended(0);
     assert_eq!(line.lines().count(), 1);
     std::fs::write(stage.path("failure.json"), line).unwrap();
-    let mut judge = stage.command(&["policy", "run", "--failure", "failure.json"]);
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../host/policies/standard.wasm");
+    let mut judge = stage.command(&["policy", "run", policy, "--failure", "failure.json"]);
     let judged = judge.output().unwrap();
     let text = String::from_utf8_lossy(&judged.stdout).into_owned();
     assert!(judged.status.success() && text.contains("dead"), "{text}{}", String::from_utf8_lossy(&judged.stderr));
