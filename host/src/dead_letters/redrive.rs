@@ -6,16 +6,19 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::DeadLettersError;
 use super::letter::{Story, redrives};
 use super::peek::is_of_kind;
 use super::redriven::redriven;
-use super::taking::{Taken, Taking};
+use super::taking::{Taken, Taking, wait_until_back};
 use crate::broker::{Broker, Delivery, Plan, PublishError, Settlement, Target};
 use crate::topic::Topic;
+
+/// A timer cannot be set for ever.
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What to put back, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,52 +123,29 @@ pub async fn redrive(
     stop: &CancellationToken,
     mut progress: impl FnMut(&Done),
 ) -> Result<(Done, Ended), DeadLettersError> {
-    let Some((taking, depth)) = Taking::begin(broker, &wanted.queue, u64::MAX).await? else {
-        return Ok((Done::default(), Ended::All));
+    let mut run = Run { broker, wanted, done: Done::default(), next: Instant::now(), checked: HashSet::new() };
+    let Some((mut taking, depth)) = Taking::begin(broker, &wanted.queue, u64::MAX).await? else {
+        return Ok((run.done, Ended::All));
     };
-    let mut run = Run {
-        broker,
-        wanted,
-        taking,
-        done: Done { depth, ..Done::default() },
-        next: Instant::now(),
-        checked: HashSet::new(),
-    };
-    // The broker takes back what is held for longer.
-    let time_is_up = tokio::time::sleep(broker.capabilities().max_hold.min(Duration::from_secs(24 * 60 * 60)));
-    tokio::pin!(time_is_up);
-    let ended = loop {
-        if wanted.max.is_some_and(|max| run.done.total() >= max) {
-            break Ended::Max;
+    run.done.depth = depth;
+    loop {
+        let ended = run.take(&mut taking, stop, &mut progress).await;
+        let left = taking.left();
+        run.done.renewed += taking.end().await;
+        if let Some(ended) = ended {
+            return Ok((run.done, ended));
         }
-        let taken = tokio::select! {
-            biased;
-            () = stop.cancelled() => break Ended::Interrupted,
-            () = &mut time_is_up => break Ended::Full,
-            taken = run.taking.next() => taken,
-        };
-        match taken {
-            Ok(Taken::Letter(delivery)) => {
-                if let Some(ended) = run.letter(*delivery, stop).await {
-                    break ended;
-                }
-            }
-            Ok(Taken::All) => break Ended::All,
-            Ok(Taken::Full) => break Ended::Full,
-            Ok(Taken::Elsewhere) => break Ended::Elsewhere,
-            Err(error) => break Ended::Stopped(error.to_string()),
+        wait_until_back(broker, &wanted.queue, left).await?;
+        match Taking::begin(broker, &wanted.queue, left).await? {
+            Some((again, _)) => taking = again,
+            None => return Ok((run.done, Ended::Elsewhere)),
         }
-        progress(&run.done);
-    };
-    let Run { taking, mut done, .. } = run;
-    done.renewed = taking.end().await;
-    Ok((done, ended))
+    }
 }
 
 struct Run<'b> {
     broker: &'b dyn Broker,
     wanted: &'b Redrive,
-    taking: Taking<'b>,
     done: Done,
     /// When the next letter may go.
     next: Instant,
@@ -174,47 +154,81 @@ struct Run<'b> {
 }
 
 impl Run<'_> {
+    /// Takes letters until there is a reason to end. `None`: what was prefetched has been in hand for as long as the broker
+    /// allows, and it can go on with letters that are handed over anew.
+    async fn take(
+        &mut self,
+        taking: &mut Taking<'_>,
+        stop: &CancellationToken,
+        progress: &mut impl FnMut(&Done),
+    ) -> Option<Ended> {
+        let time_is_up = sleep(self.broker.capabilities().max_hold.min(A_DAY));
+        tokio::pin!(time_is_up);
+        loop {
+            if self.wanted.max.is_some_and(|max| self.done.total() >= max) {
+                return Some(Ended::Max);
+            }
+            let next = self.next;
+            let taken = async {
+                if taking.left() > 0 {
+                    sleep_until(next).await;
+                }
+                taking.next().await
+            };
+            let taken = tokio::select! {
+                biased;
+                () = stop.cancelled() => return Some(Ended::Interrupted),
+                () = &mut time_is_up => return taking.holds_some().then_some(Ended::Full),
+                taken = taken => taken,
+            };
+            match taken {
+                Ok(Taken::Letter(delivery)) => {
+                    if let Some(ended) = self.letter(*delivery, taking).await {
+                        return Some(ended);
+                    }
+                }
+                Ok(Taken::All) => return Some(Ended::All),
+                Ok(Taken::Full) => return Some(Ended::Full),
+                Ok(Taken::Elsewhere) => return Some(Ended::Elsewhere),
+                Err(error) => return Some(Ended::Stopped(error.to_string())),
+            }
+            progress(&self.done);
+        }
+    }
+
     /// Does with one letter what is to be done. Gives why this must be the last, if it must.
-    async fn letter(&mut self, delivery: Delivery, stop: &CancellationToken) -> Option<Ended> {
+    async fn letter(&mut self, delivery: Delivery, taking: &mut Taking<'_>) -> Option<Ended> {
         let (target, prefix, redrives) = match self.judge(&delivery) {
             Step::Leave => {
                 self.done.filtered += 1;
-                self.taking.hold(delivery);
+                taking.hold(delivery);
                 return None;
             }
             Step::Skip(why) => {
-                self.skip(delivery, why);
+                self.skip(delivery, taking, why);
                 return None;
             }
             Step::Put { target, prefix, redrives } => (target, prefix, redrives),
         };
         if let Err(why) = self.check(&target, &delivery).await {
-            self.taking.hold(delivery);
+            taking.hold(delivery);
             return Some(Ended::Stopped(why));
         }
         if self.wanted.dry_run {
             *self.done.redriven.entry(target).or_default() += 1;
-            self.taking.hold(delivery);
+            taking.hold(delivery);
             return None;
-        }
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => {
-                self.taking.hold(delivery);
-                return Some(Ended::Interrupted);
-            }
-            () = sleep_until(self.next) => {}
         }
         self.next = Instant::now() + self.wanted.interval;
         let message = redriven(&delivery.message, &prefix, redrives);
         match self.broker.publish(&Target::Topic(target.as_str().into()), &message).await {
             Ok(()) => {}
             Err(PublishError::Outage(why)) => {
-                self.taking.hold(delivery);
+                taking.hold(delivery);
                 return Some(Ended::Stopped(why));
             }
             Err(refused @ (PublishError::Refused(_) | PublishError::TooLarge(_))) => {
-                self.skip(delivery, Skip::Refused(refused.to_string()));
+                self.skip(delivery, taking, Skip::Refused(refused.to_string()));
                 return None;
             }
         }
@@ -247,9 +261,9 @@ impl Run<'_> {
         }
     }
 
-    fn skip(&mut self, delivery: Delivery, why: Skip) {
+    fn skip(&mut self, delivery: Delivery, taking: &mut Taking<'_>, why: Skip) {
         self.done.skipped.push(Skipped { id: delivery.message.id.clone(), why });
-        self.taking.hold(delivery);
+        taking.hold(delivery);
     }
 
     /// Rule 2: what is confirmed and then thrown away is lost, so the queue is looked at before the first letter goes there.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::DeadLettersError;
 use crate::broker::{Broker, BrokerError, Consumer, Delivery, Settlement, Target};
@@ -90,6 +90,16 @@ impl<'b> Taking<'b> {
         }
     }
 
+    /// How many of those that were there at the start have not been taken.
+    pub(super) const fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether letters that stay are in hand.
+    pub(super) const fn holds_some(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Keeps a letter in hand until the end: handed back now, it would come again at once.
     pub(super) fn hold(&mut self, delivery: Delivery) {
         self.held.push(delivery);
@@ -134,4 +144,13 @@ impl<'b> Taking<'b> {
             }
         }
     }
+}
+
+/// Waits for a moment until what was handed back is ready again: the broker learns of it on its own time.
+pub(super) async fn wait_until_back(broker: &dyn Broker, queue: &str, count: u64) -> Result<(), BrokerError> {
+    let deadline = Instant::now() + LONGEST_WAIT;
+    while Instant::now() < deadline && broker.depth(&Topic::from(queue)).await?.unwrap_or(0) < count {
+        sleep(PREFETCHED).await;
+    }
+    Ok(())
 }

@@ -220,7 +220,7 @@ async fn an_interruption_hands_the_rest_back() {
     let wanted = all();
     let first = |done: &Done| {
         if done.total() == 1 {
-            stop.cancel()
+            stop.cancel();
         }
     };
     let (done, ended) = redrive(&broker, &wanted, &stop, first).await.unwrap();
@@ -277,4 +277,13 @@ async fn a_redriven_message_starts_at_attempt_one_and_its_next_dead_letter_carri
         assert_eq!(letter.headers.get("reprieve-attempts"), Some(&2u32.into()));
     }
     host.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_redrive_goes_on_when_what_it_had_in_hand_was_due_back() {
+    let broker = three();
+    // The memory broker lets a delivery be held for ever, which is taken for a day.
+    let (done, ended) = run(&broker, &Redrive { interval: Duration::from_secs(20 * 60 * 60), ..all() }).await;
+    assert_eq!((done.total(), done.depth, ended), (3, 3, Ended::All));
+    assert_eq!(on(&broker, "orders"), ["1", "2", "3"]);
 }

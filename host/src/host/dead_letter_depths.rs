@@ -14,6 +14,9 @@ use crate::topic::Topic;
 /// From one question to the next.
 const INTERVAL: Duration = Duration::from_secs(15);
 
+/// Until the first question: routes declare what is missing when they start.
+const FIRST: Duration = Duration::from_secs(2);
+
 /// The last known depths. A depth that could not be learned when it was last asked for is unknown, not old.
 pub(super) struct DeadLetterDepths {
     routes: Vec<Arc<Route>>,
@@ -30,6 +33,7 @@ impl DeadLetterDepths {
     /// Asks until told to stop, and leaves nothing behind that would grow old.
     pub(super) async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let asking = async {
+            tokio::time::sleep(FIRST).await;
             loop {
                 self.ask().await;
                 tokio::time::sleep(INTERVAL).await;
