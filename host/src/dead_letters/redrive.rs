@@ -79,7 +79,7 @@ pub struct Skipped {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Skip {
     /// It would go round for ever.
-    #[error("redriven {0} times before")]
+    #[error("redriven {} before", if *.0 == 1 { "once".to_owned() } else { format!("{} times", .0) })]
     RedrivenTooOften(u32),
     /// No host wrote on it where it came from.
     #[error("no dead letter of a host, so its origin is unknown")]

@@ -46,7 +46,7 @@ pub(super) struct RedriveArguments {
     #[arg(short = 'n', long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
     max: Option<u64>,
 
-    /// How fast
+    /// How fast, such as 50/s, 600/m or 1000/h
     #[arg(long, value_name = "RATE", default_value = "50/s", value_parser = parse_rate)]
     rate: Rate,
 

@@ -36,6 +36,7 @@ pub(super) fn letter(number: usize, letter: &Letter, full: bool, now: Timestamp,
     if size > 0 {
         let body = message.body.as_deref().unwrap_or_default();
         match std::str::from_utf8(body) {
+            Ok(body) if full => body.lines().for_each(|text| line("", &escaped(text))),
             Ok(body) => line("", &excerpt(body, most)),
             Err(_) => line("", &style.dim("(no text; --json has it)")),
         }
@@ -102,6 +103,18 @@ pub(super) fn excerpt(text: &str, most: usize) -> String {
     shown
 }
 
+/// A line of text with its spaces, without anything that a terminal would act on.
+fn escaped(line: &str) -> String {
+    let mut shown = String::new();
+    for character in line.chars() {
+        match character {
+            control if control.is_control() && control != '\t' => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
 fn header(value: &HeaderValue) -> String {
     match value.as_str() {
         Some(text) => excerpt(text, usize::MAX),
@@ -162,6 +175,13 @@ mod tests {
            body     13 bytes, application/json
                     { "id": 7 }
         "#);
+    }
+
+    #[test]
+    fn all_of_a_letter_is_its_headers_and_its_body_line_by_line() {
+        let text = shown(dead(), true);
+        assert!(text.contains("header   tenant: {\"i16\":7}"), "{text}");
+        assert!(text.ends_with("{\n              \"id\": 7\n            }\n"), "{text}");
     }
 
     #[test]
