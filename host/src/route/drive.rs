@@ -51,11 +51,16 @@ impl Route {
     async fn take_on(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>) {
         let may_be_known = delivery.redelivered && !self.memory.is_empty();
         let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
-        match key.and_then(|key| self.memory.take(key)) {
-            Some(Remembered::Done) => self.acknowledge_unrun(&delivery).await,
-            Some(Remembered::Open(known)) => self.run_machine(delivery, rules, known).await,
-            None => self.run_machine(delivery, rules, KnownStarts::default()).await,
+        let known = match key.and_then(|key| self.memory.take(key)) {
+            // The outcome of this copy is durable already; only its ack was lost (rule 13).
+            Some(Remembered::Done) => return self.acknowledge_unrun(&delivery, SkipReason::AckLost).await,
+            Some(Remembered::Open(known)) => known,
+            None => KnownStarts::default(),
+        };
+        if self.is_duplicate(&delivery.message, &delivery.origin).await {
+            return self.acknowledge_unrun(&delivery, SkipReason::Duplicate).await;
         }
+        self.run_machine(delivery, rules, known).await;
     }
 
     fn remember(&self, message: &Message, what: Remembered) {
@@ -64,15 +69,15 @@ impl Route {
         }
     }
 
-    /// The outcome of this copy is durable already; only its ack was lost (rule 13).
-    async fn acknowledge_unrun(&self, delivery: &InWork) {
+    /// Settles a message that was dealt with before.
+    async fn acknowledge_unrun(&self, delivery: &InWork, why: SkipReason) {
         if delivery.settler.settle(Settlement::Ack).await.is_err() {
             self.remember(&delivery.message, Remembered::Done);
             return;
         }
         let id = delivery.message.id.clone();
         let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt: 0 };
-        self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why: SkipReason::AckLost });
+        self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why });
     }
 
     async fn run_machine(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>, known: KnownStarts) {
@@ -133,6 +138,8 @@ impl Route {
         let circumstances = match &result {
             Ok(()) => {
                 self.health.record_success(self.now());
+                // Before the ack: a crash in between gives a duplicate that is known for one.
+                self.record_success(&call.message, &call.origin).await;
                 Circumstances::default()
             }
             Err(error) => self.circumstances(Some(error)),

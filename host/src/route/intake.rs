@@ -7,6 +7,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
+use super::ordering::{self, OrderedConsumer};
 use super::{Phase, Route};
 use crate::broker::{BrokerError, Consumer, Prepared};
 use crate::delivery::{Doubling, Rules};
@@ -74,11 +75,15 @@ impl Route {
         }
     }
 
-    async fn connect(&self) -> Result<(Box<dyn Consumer>, Arc<Rules>), BrokerError> {
+    async fn connect(self: &Arc<Self>) -> Result<(Box<dyn Consumer>, Arc<Rules>), BrokerError> {
         let spec = &self.spec;
-        let prepared = spec.broker.prepare(&spec.plan()).await?;
+        let mut prepared = spec.broker.prepare(&spec.plan()).await?;
         let rules = Arc::new(self.rules(&prepared));
-        let consumer = spec.broker.consume(&spec.source, spec.concurrency.max(1)).await?;
+        let mut consumer = spec.broker.consume(&spec.source, spec.prefetch()).await?;
+        if spec.ordering.is_some() {
+            prepared.remarks.extend(ordering::doubt(&spec.source, &prepared));
+            consumer = Box::new(OrderedConsumer::new(Arc::clone(self), consumer));
+        }
         for remark in &prepared.remarks {
             warn!(route = %spec.name, "{remark}");
         }

@@ -42,6 +42,11 @@ impl Declaration {
         }
     }
 
+    /// Whether a flag was given and is set.
+    pub(super) fn is_true(&self, argument: &str) -> bool {
+        matches!(self.arguments.get(argument), Some(AMQPValue::Boolean(true)))
+    }
+
     fn options(&self) -> QueueDeclareOptions {
         QueueDeclareOptions { durable: self.durable, auto_delete: self.auto_delete, ..Default::default() }
     }
@@ -152,7 +157,7 @@ mod tests {
         assert_eq!(guess.queue_type(), "quorum");
         assert_eq!(guess.text("x-dead-letter-exchange"), Some(""));
         assert_eq!(guess.arguments["x-max-length"], AMQPValue::LongLongInt(10));
-        assert_eq!(guess.arguments["x-single-active-consumer"], AMQPValue::Boolean(true));
+        assert!(guess.is_true("x-single-active-consumer"));
     }
 
     #[test]

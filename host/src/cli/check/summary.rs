@@ -6,7 +6,7 @@ use std::path::Path;
 use humantime::format_duration;
 use reprieve_sdk::{Jitter, RetryPolicy};
 
-use crate::config::{BrokerConfig, Config, HandlerConfig, RouteConfig};
+use crate::config::{BrokerConfig, Config, DeduplicateConfig, HandlerConfig, RouteConfig};
 use crate::policy::trust::Trust;
 
 /// A few lines for each route.
@@ -37,7 +37,14 @@ impl fmt::Display for Summary<'_> {
 fn write_route(f: &mut fmt::Formatter<'_>, config: &Config, route: &RouteConfig) -> fmt::Result {
     let broker = config.brokers.get(&route.broker).map_or_else(String::new, describe_broker);
     line(f, "source", &format!("{} of {} ({broker}), {} at a time", route.source, route.broker, route.concurrency))?;
+    if let Some(key) = &route.ordering {
+        line(f, "ordering", &format!("by {key}: one at a time for each key"))?;
+    }
     line(f, "handler", &describe_handler(&route.handler))?;
+    if let Some(DeduplicateConfig { by, window }) = &route.deduplicate {
+        let known = format!("by {by}: handled once in {}, as far as is known", format_duration(*window));
+        line(f, "duplicates", &known)?;
+    }
     match (&route.policy, &config.policies.folder) {
         (Some(policy), Some(folder)) => line(f, "policy", &folder.join(format!("{policy}.wasm")).display())?,
         _ => line(f, "policy", &"standard (embedded)")?,
