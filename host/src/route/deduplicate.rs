@@ -3,6 +3,9 @@
 //! A success is recorded before its ack. What failed is not: its copies and redeliveries are run. Where the store cannot
 //! be read or written the message is run and acknowledged all the same: a duplicate is better than a loss.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

@@ -50,6 +50,12 @@ impl Handled {
         Ok(at.is_some_and(|at| integer(now).abs_diff(at) < millis(window)))
     }
 
+    /// Lets the file grow to so many pages of 4 KiB.
+    #[cfg(test)]
+    pub(super) fn limit_pages(&self, pages: u32) {
+        self.connection.pragma_update(None, "max_page_count", pages).expect("a limit");
+    }
+
     /// Records all in one commit.
     pub(super) fn record(&mut self, records: &[Record]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
