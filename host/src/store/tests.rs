@@ -5,8 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 
+use super::handled::Handled;
+use super::worker::Record;
 use super::{HandledKey, Store, StoreError};
 use crate::timestamp::Timestamp;
 
@@ -25,6 +27,10 @@ async fn record(store: &Store, number: u64, at: Timestamp) -> Result<(), StoreEr
 
 async fn knows(store: &Store, number: u64, now: Timestamp) -> bool {
     store.was_handled(key(number), now, WINDOW).await.unwrap()
+}
+
+fn records(count: u64) -> Vec<Record> {
+    (0..count).map(|number| Record { key: key(number), at: NOW, until: NOW.after(WINDOW) }).collect()
 }
 
 fn rows(file: &Path) -> i64 {
@@ -101,14 +107,7 @@ async fn a_corrupt_file_is_set_aside_and_a_new_one_begun() {
 async fn a_file_that_is_damaged_inside_is_set_aside_when_that_is_seen() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("host.db");
-    let store = Store::new(&file).unwrap();
-    for number in 0..500 {
-        record(&store, number, NOW).await.unwrap();
-    }
-    drop(store);
-    let connection = Connection::open(&file).unwrap();
-    connection.pragma_update(None, "journal_mode", "DELETE").unwrap();
-    drop(connection);
+    Handled::open(Connection::open(&file).unwrap(), 1000).unwrap().record(&records(500)).unwrap();
     let mut bytes = fs::read(&file).unwrap();
     // All pages but the first, which holds the schema.
     bytes[4096..].fill(0xff);
@@ -134,23 +133,56 @@ async fn a_file_that_somebody_holds_is_an_error_and_works_afterwards() {
     record(&store, 2, NOW).await.unwrap();
 }
 
-#[tokio::test]
-async fn a_disk_that_is_full_is_an_error_and_nothing_more() {
+#[test]
+fn a_disk_that_is_full_is_an_error_and_nothing_more() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("host.db");
     // SQLite's own bound on a file stands in for the disk's.
     let connection = Connection::open(&file).unwrap();
-    let mut worker = super::handled::Handled::open(connection, 1_000_000).unwrap();
-    worker.limit_pages(8);
-    let records = |from: u64| -> Vec<_> {
-        (from..from + 1000).map(|n| super::worker::Record { key: key(n), at: NOW, until: NOW.after(WINDOW) }).collect()
-    };
-    let error = worker.record(&records(0)).unwrap_err();
-    assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DiskFull));
-    assert!(!worker.find(&key(0), NOW, WINDOW).unwrap(), "none of the batch was kept");
-    worker.limit_pages(1000);
-    worker.record(&records(0)).unwrap();
-    assert!(worker.find(&key(0), NOW, WINDOW).unwrap());
+    let mut handled = Handled::open(connection, 1_000_000).unwrap();
+    handled.limit_pages(8);
+    let error = handled.record(&records(1000)).unwrap_err();
+    assert_eq!(error.sqlite_error_code(), Some(ErrorCode::DiskFull));
+    assert!(!handled.find(&key(0), NOW, WINDOW).unwrap(), "none of the batch was kept");
+    handled.limit_pages(1000);
+    handled.record(&records(1000)).unwrap();
+    assert!(handled.find(&key(0), NOW, WINDOW).unwrap());
+}
+
+#[tokio::test]
+async fn measure() {
+    let folder = tempfile::tempdir_in("/work/wt/ordering/target").unwrap();
+    let store = Store::new(folder.path().join("host.db")).unwrap();
+    for concurrency in [1u64, 8, 32, 128] {
+        let begin = std::time::Instant::now();
+        let each = 2000 / concurrency.min(8);
+        let tasks = (0..concurrency).map(|task| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for n in 0..each {
+                    let n = concurrency << 40 | task << 20 | n;
+                    assert!(!knows(&store, n, NOW).await);
+                    record(&store, n, NOW).await.unwrap();
+                }
+            })
+        });
+        for task in tasks.collect::<Vec<_>>() {
+            task.await.unwrap();
+        }
+        let total = each * concurrency;
+        eprintln!(
+            "{concurrency}: {total} in {:?}, {:.0}/s",
+            begin.elapsed(),
+            total as f64 / begin.elapsed().as_secs_f64()
+        );
+    }
+    let mut file = fs::File::create(folder.path().join("x")).unwrap();
+    let begin = std::time::Instant::now();
+    for _ in 0..200 {
+        std::io::Write::write_all(&mut file, &[0; 4096]).unwrap();
+        file.sync_data().unwrap();
+    }
+    eprintln!("one sync: {:?}", begin.elapsed() / 200);
 }
 
 #[tokio::test]

@@ -111,6 +111,33 @@ async fn a_delayed_copy_whose_message_was_sent_again_and_handled_meanwhile_is_a_
 }
 
 #[tokio::test]
+async fn two_sendings_in_work_at_the_same_time_both_run_unless_they_are_of_one_key() {
+    for (ordering, expected) in [(None, 2), (Some("id"), 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&runs);
+        let slow = work(handler_fn(move |_: Call| {
+            count.fetch_add(1, Ordering::SeqCst);
+            async {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                Ok::<(), HandlerError>(())
+            }
+        }));
+        let change = by("id", &folder.path().join("host.db"));
+        let running = start(Script::new([dead_letter()]), slow, |spec| {
+            change(spec);
+            spec.ordering = ordering.map(|key| key.parse().unwrap());
+        })
+        .await;
+        running.send("m1");
+        running.send("m1");
+        running.quiet().await;
+        assert_eq!(runs.load(Ordering::SeqCst), expected, "ordering: {ordering:?}");
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_success_whose_ack_never_came_is_not_run_again_by_the_next_process() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("host.db");
