@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use prometheus_client::metrics::gauge::Gauge;
-use tracing::{debug, info, warn};
+use tracing::{info, warn};
 
 use super::Route;
 use super::key::KeyDigest;
@@ -40,15 +40,16 @@ pub(super) fn doubt(source: &str, prepared: &Prepared) -> Option<String> {
 pub(super) struct OrderedConsumer {
     route: Arc<Route>,
     inner: Box<dyn Consumer>,
-    /// Each key's deliveries, with the number of their arrival. No key is here without a delivery. The broker bounds
+    /// Each key's deliveries in the order of their arrival. No key is here without a delivery. The broker bounds
     /// them: no more are unsettled than were asked for in advance.
-    waiting: HashMap<KeyDigest, VecDeque<(u64, Delivery)>>,
-    arrivals: u64,
+    waiting: HashMap<KeyDigest, VecDeque<Delivery>>,
+    /// Prefetched when the consumer was stopped.
+    untaken: Vec<Delivery>,
 }
 
 impl OrderedConsumer {
     pub(super) fn new(route: Arc<Route>, inner: Box<dyn Consumer>) -> Self {
-        Self { route, inner, waiting: HashMap::new(), arrivals: 0 }
+        Self { route, inner, waiting: HashMap::new(), untaken: Vec::new() }
     }
 
     fn gauge(&self) -> &Gauge {
@@ -63,8 +64,7 @@ impl OrderedConsumer {
         {
             return Some(with_lane(delivery, lane));
         }
-        self.arrivals += 1;
-        self.waiting.entry(key).or_default().push_back((self.arrivals, delivery));
+        self.waiting.entry(key).or_default().push_back(delivery);
         self.gauge().inc();
         None
     }
@@ -74,24 +74,16 @@ impl OrderedConsumer {
         let mut queue = self.waiting.remove(&key)?;
         let before = queue.len();
         // The broker hands those over again.
-        while queue.front().is_some_and(|(_, delivery)| delivery.lost.is_cancelled()) {
+        while queue.front().is_some_and(|delivery| delivery.lost.is_cancelled()) {
             queue.pop_front();
         }
         let lane = (!queue.is_empty()).then(|| self.route.lanes.claim(key, queue.len() > 1)).flatten();
-        let next = lane.and_then(|lane| queue.pop_front().map(|(_, delivery)| with_lane(delivery, lane)));
+        let next = lane.and_then(|lane| queue.pop_front().map(|delivery| with_lane(delivery, lane)));
         self.gauge().dec_by(i64::try_from(before - queue.len()).unwrap_or(i64::MAX));
         if !queue.is_empty() {
             self.waiting.insert(key, queue);
         }
         next
-    }
-
-    /// Everything that waits, in the order of arrival.
-    fn take_waiting(&mut self) -> Vec<Delivery> {
-        let mut waiting: Vec<_> = std::mem::take(&mut self.waiting).into_values().flatten().collect();
-        self.gauge().dec_by(i64::try_from(waiting.len()).unwrap_or(i64::MAX));
-        waiting.sort_unstable_by_key(|(arrival, _)| *arrival);
-        waiting.into_iter().map(|(_, delivery)| delivery).collect()
     }
 }
 
@@ -116,29 +108,25 @@ impl Consumer for OrderedConsumer {
         }
     }
 
-    /// What waits goes back untouched, in its order: a broker may keep what is handed back in the order of the handing.
+    /// What waits stays with this consumer until it is dropped, and goes back untouched then, all at once. Handed back one by
+    /// one it would lose its place: quorum queues without a delivery limit put such a message at their end.
     async fn stop(&mut self) {
-        let mut back = self.take_waiting();
-        // What was prefetched came later, and must not go back before.
+        // For the same reason: the consumer's own stop hands back what was prefetched and not taken.
         while let Some(Ok(delivery)) = self.inner.next().now_or_never() {
-            back.push(delivery);
+            self.untaken.push(delivery);
         }
         self.inner.stop().await;
-        if back.is_empty() {
-            return;
-        }
-        info!(route = %self.route.spec.name, messages = back.len(), "what waited for its turn goes back to the broker");
-        for delivery in back {
-            if let Err(error) = delivery.settler.settle(Settlement::Release).await {
-                debug!(route = %self.route.spec.name, %error, "a delivery that waited goes back with its channel");
-            }
+        let messages = self.waiting.values().map(VecDeque::len).sum::<usize>() + self.untaken.len();
+        if messages > 0 {
+            info!(route = %self.route.spec.name, messages, "what waits for its turn goes back when the last handler has ended");
         }
     }
 }
 
 impl Drop for OrderedConsumer {
     fn drop(&mut self) {
-        self.take_waiting();
+        let waiting: usize = self.waiting.values().map(VecDeque::len).sum();
+        self.gauge().dec_by(i64::try_from(waiting).unwrap_or(i64::MAX));
     }
 }
 

@@ -138,13 +138,18 @@ async fn messages_of_one_routing_key_run_in_order_also_over_a_cut() {
 #[tokio::test]
 async fn a_stopped_host_gives_waiting_messages_back_in_their_order() {
     let sandbox = Sandbox::new().await;
-    let quorum = ("x-queue-type", AMQPValue::LongString("quorum".into()));
-    let source = sandbox.queue("source", &[quorum]).await;
+    for kind in ["classic", "quorum"] {
+        let source = sandbox.queue(kind, &[("x-queue-type", AMQPValue::LongString(kind.into()))]).await;
+        stop_while_messages_wait(&sandbox, &source).await;
+    }
+}
+
+async fn stop_while_messages_wait(sandbox: &Sandbox, source: &str) {
     for number in 0..8 {
         let properties = BasicProperties::default().with_message_id(number.to_string().as_str().into());
-        sandbox.put(&source, b"", properties).await;
+        sandbox.put(source, b"", properties).await;
     }
-    sandbox.wait_for_count(&source, 8).await;
+    sandbox.wait_for_count(source, 8).await;
     let begun = Arc::new(tokio::sync::Notify::new());
     let gate = Arc::new(tokio::sync::Notify::new());
     let (enter, opened) = (Arc::clone(&begun), Arc::clone(&gate));
@@ -157,23 +162,24 @@ async fn a_stopped_host_gives_waiting_messages_back_in_their_order() {
         }
     }));
     let work = RouteWork::Handle { handler, timeout: Duration::from_secs(10) };
-    let mut route = RouteSpec::new("orders", &source, Arc::new(driver()), work);
+    let mut route = RouteSpec::new("orders", source, Arc::new(driver()), work);
     // All of one key: they were sent straight to the queue.
     route.ordering = Some(KeySource::Key);
     route.concurrency = 1;
     route.prefetch = Some(6);
     let host = Host::start(HostSpec { routes: vec![HostedRoute::new(route)], ..HostSpec::default() }).await.unwrap();
     within(begun.notified()).await;
-    sandbox.wait_for_count(&source, 2).await;
-    let stopping = tokio::spawn(host.shutdown());
-    sandbox.wait_for_count(&source, 7).await;
+    sandbox.wait_for_count(source, 2).await;
+    let (state, stopping) = (Arc::clone(&host.routes()[0]), tokio::spawn(host.shutdown()));
+    within(state.state().wait_for(|phase| *phase == Phase::Draining)).await;
     gate.notify_one();
     within(stopping).await.unwrap();
+    sandbox.wait_for_count(source, 7).await;
     let mut back = Vec::new();
     for _ in 0..7 {
-        let message = sandbox.take(&source).await;
+        let message = sandbox.take(source).await;
         back.push(message.properties.message_id().as_ref().expect("an id").as_str().to_owned());
     }
     assert_eq!(back, ["1", "2", "3", "4", "5", "6", "7"]);
-    assert!(sandbox.poll(&source).await.is_none(), "the first was handled");
+    assert!(sandbox.poll(source).await.is_none(), "the first was handled");
 }

@@ -130,11 +130,13 @@ async fn a_stop_hands_back_what_waits_and_lets_the_rest_end() {
     }
     let running = now(&mut consumer).unwrap();
     assert_eq!(id(now(&mut consumer).as_ref()), None);
+    bench.send("b1", "b");
     consumer.stop().await;
-    assert_eq!(bench.waiting(), 0);
     acknowledge(running).await;
+    drop(consumer);
+    assert_eq!(bench.waiting(), 0);
     let back: Vec<_> = bench.broker.drain("orders").iter().map(|message| message.id.clone().unwrap()).collect();
-    assert_eq!(back, ["a2", "a3"]);
+    assert_eq!(back, ["a2", "a3", "b1"]);
 }
 
 #[tokio::test]
