@@ -150,42 +150,6 @@ fn a_disk_that_is_full_is_an_error_and_nothing_more() {
 }
 
 #[tokio::test]
-async fn measure() {
-    let folder = tempfile::tempdir_in("/work/wt/ordering/target").unwrap();
-    let store = Store::new(folder.path().join("host.db")).unwrap();
-    for concurrency in [1u64, 8, 32, 128] {
-        let begin = std::time::Instant::now();
-        let each = 2000 / concurrency.min(8);
-        let tasks = (0..concurrency).map(|task| {
-            let store = store.clone();
-            tokio::spawn(async move {
-                for n in 0..each {
-                    let n = concurrency << 40 | task << 20 | n;
-                    assert!(!knows(&store, n, NOW).await);
-                    record(&store, n, NOW).await.unwrap();
-                }
-            })
-        });
-        for task in tasks.collect::<Vec<_>>() {
-            task.await.unwrap();
-        }
-        let total = each * concurrency;
-        eprintln!(
-            "{concurrency}: {total} in {:?}, {:.0}/s",
-            begin.elapsed(),
-            total as f64 / begin.elapsed().as_secs_f64()
-        );
-    }
-    let mut file = fs::File::create(folder.path().join("x")).unwrap();
-    let begin = std::time::Instant::now();
-    for _ in 0..200 {
-        std::io::Write::write_all(&mut file, &[0; 4096]).unwrap();
-        file.sync_data().unwrap();
-    }
-    eprintln!("one sync: {:?}", begin.elapsed() / 200);
-}
-
-#[tokio::test]
 async fn many_records_at_a_time_all_get_their_answer() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::new(folder.path().join("host.db")).unwrap();
