@@ -42,6 +42,11 @@ async fn start(judge: Arc<dyn Judge>, work: RouteWork, change: impl FnOnce(&mut 
     Running::start_on(MemoryBroker::new(1000), judge, work, change).await
 }
 
+/// What `future` comes to, within ten seconds.
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(10), future).await.expect("an end within ten seconds")
+}
+
 fn skipped(running: &Running) -> bool {
     running.observer.metrics().encode().contains("reprieve_skipped_total{route=\"orders\",why=\"duplicate\"}")
 }
@@ -54,11 +59,11 @@ async fn a_message_that_was_handled_is_acknowledged_unrun_also_after_a_restart()
     let running = start(Script::new([dead_letter()]), handler.clone(), by("id", &file)).await;
     for id in ["m1", "m2"] {
         running.send(id);
-        running.quiet().await;
+        within(running.quiet()).await;
     }
     assert!(!skipped(&running));
     running.send("m1");
-    running.quiet().await;
+    within(running.quiet()).await;
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     assert!(skipped(&running));
     running.stop().await;
@@ -66,7 +71,7 @@ async fn a_message_that_was_handled_is_acknowledged_unrun_also_after_a_restart()
     let running = start(Script::new([dead_letter()]), handler, by("id", &file)).await;
     for id in ["m2", "m3"] {
         running.send(id);
-        running.quiet().await;
+        within(running.quiet()).await;
     }
     assert_eq!(runs.load(Ordering::SeqCst), 3, "m3 is new");
     running.stop().await;
@@ -84,13 +89,13 @@ async fn what_failed_is_run_again_however_it_comes_back() {
     let (handler, runs) = failing_first(4);
     let running = start(script, handler, by("id", &folder.path().join("host.db"))).await;
     running.send("m1");
-    running.dead_letter().await;
+    within(running.dead_letter()).await;
     assert_eq!(runs.load(Ordering::SeqCst), 4, "a delayed copy, a requeued delivery and a retry are no duplicates");
     running.send("m1");
-    running.quiet().await;
+    within(running.quiet()).await;
     assert_eq!(runs.load(Ordering::SeqCst), 5, "a dead letter that is sent anew is none");
     running.send("m1");
-    running.quiet().await;
+    within(running.quiet()).await;
     assert_eq!(runs.load(Ordering::SeqCst), 5, "now it was handled");
     running.stop().await;
 }
@@ -102,9 +107,9 @@ async fn a_delayed_copy_whose_message_was_sent_again_and_handled_meanwhile_is_a_
     let (handler, runs) = failing_first(1);
     let running = start(script, handler, by("id", &folder.path().join("host.db"))).await;
     running.send("m1");
-    running.broker.wait_for("orders", |depth| depth.delayed == 1).await;
+    within(running.broker.wait_for("orders", |depth| depth.delayed == 1)).await;
     running.send("m1");
-    running.broker.wait_for("orders", |depth| depth.delayed + depth.ready + depth.unsettled == 0).await;
+    within(running.broker.wait_for("orders", |depth| depth.delayed + depth.ready + depth.unsettled == 0)).await;
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     assert!(skipped(&running));
     running.stop().await;
@@ -131,7 +136,7 @@ async fn two_sendings_in_work_at_the_same_time_both_run_unless_they_are_of_one_k
         .await;
         running.send("m1");
         running.send("m1");
-        running.quiet().await;
+        within(running.quiet()).await;
         assert_eq!(runs.load(Ordering::SeqCst), expected, "ordering: {ordering:?}");
         running.stop().await;
     }
@@ -166,7 +171,7 @@ async fn a_success_whose_ack_never_came_is_not_run_again_by_the_next_process() {
 
     let (handler, later_runs) = failing_first(0);
     let second = Running::start_on(broker, Script::new([dead_letter()]), handler, by("id", &file)).await;
-    second.quiet().await;
+    within(second.quiet()).await;
     assert_eq!((runs.load(Ordering::SeqCst), later_runs.load(Ordering::SeqCst)), (1, 0));
     second.stop().await;
 }
@@ -179,7 +184,7 @@ async fn messages_are_run_where_the_store_cannot_be_used_and_a_metric_says_so() 
     let running = start(Script::new([dead_letter()]), handler, by("id", &folder.path().join("state/host.db"))).await;
     for _ in 0..2 {
         running.send("m1");
-        running.quiet().await;
+        within(running.quiet()).await;
     }
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     let metrics = running.observer.metrics().encode();
@@ -196,7 +201,7 @@ async fn a_message_without_the_value_is_run_each_time() {
     for body in ["not json", "not json", r#"{"order":1}"#, r#"{"order":1}"#, r#"{"order_id":1}"#, r#"{"order_id":"1"}"#]
     {
         running.broker.publish_to("orders", Message::new(body).with_id("m1")).unwrap();
-        running.quiet().await;
+        within(running.quiet()).await;
     }
     assert_eq!(runs.load(Ordering::SeqCst), 5, "only the last is a duplicate");
     running.stop().await;
