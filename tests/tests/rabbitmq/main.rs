@@ -6,6 +6,7 @@ mod duplicates;
 mod ordering;
 mod preparing;
 mod publishing;
+mod routes;
 mod tiers;
 
 use std::time::Duration;
