@@ -16,7 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::event::{EventKind, Ruling, Subject};
-use labels::{EventLabels, FaultLabels, RouteLabels, SkipLabels};
+use labels::{DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels};
 pub use route::RouteMetrics;
 
 /// The content type of [`Metrics::encode`]'s text.
@@ -50,6 +50,7 @@ struct Families {
     held: Family<RouteLabels, Gauge>,
     waiting: Family<RouteLabels, Gauge>,
     store_failures: Family<RouteLabels, Counter>,
+    dead_letter_depth: Family<DepthLabels, Gauge>,
     decision_time: HistogramFamily,
     handler_time: HistogramFamily,
 }
@@ -66,6 +67,7 @@ impl Metrics {
             held: Family::default(),
             waiting: Family::default(),
             store_failures: Family::default(),
+            dead_letter_depth: Family::default(),
             decision_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
             handler_time: Family::new_with_constructor(|| Histogram::new(HANDLER_SECONDS)),
         };
@@ -86,6 +88,18 @@ impl Metrics {
         });
         // Another thread may have been first: what is in the map is what everyone shares.
         self.routes.load().get(route).map_or(added, Arc::clone)
+    }
+
+    /// Sets how many messages a route's dead-letter queue has. One that is not known is not shown: an old number would
+    /// look like a queue that nothing is added to.
+    pub fn set_dead_letter_depth(&self, route: &Arc<str>, label: &str, topic: &str, depth: Option<u64>) {
+        let labels = DepthLabels { route: Arc::clone(route), label: label.to_owned(), topic: topic.to_owned() };
+        match depth {
+            Some(depth) => {
+                self.families.dead_letter_depth.get_or_create(&labels).set(i64::try_from(depth).unwrap_or(i64::MAX));
+            }
+            None => drop(self.families.dead_letter_depth.remove(&labels)),
+        }
     }
 
     /// Every metric as text for a Prometheus scrape, of the type [`CONTENT_TYPE`].
@@ -204,6 +218,9 @@ impl Families {
             "store_failures",
             "Times that the store could not tell or take up what was handled, so that a duplicate may run",
             self.store_failures.clone(),
+            "dead_letter_depth",
+            "Messages that are ready in a dead-letter queue; absent while that is not known",
+            self.dead_letter_depth.clone(),
         );
         let decision_time = self.decision_time.clone();
         registry.register_with_unit("decision_time", "Time that a verdict took", Unit::Seconds, decision_time);
