@@ -98,7 +98,7 @@ impl Broker for RabbitMq {
             tiers: true,
             answers_settles: false,
             remembers_starts: "a redelivered flag; quorum queues also count hand-overs, innocent prefetched ones \
-                               included",
+                               included, so the host notes in its state folder what ran alone when it ended",
         }
     }
 
