@@ -218,6 +218,8 @@ impl Families {
             "store_failures",
             "Times that the store could not tell or take up what was handled, so that a duplicate may run",
             self.store_failures.clone(),
+        );
+        registry.register(
             "dead_letter_depth",
             "Messages that are ready in a dead-letter queue; absent while that is not known",
             self.dead_letter_depth.clone(),
