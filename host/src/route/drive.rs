@@ -68,10 +68,17 @@ impl Route {
         let suspicion = self.suspicion.as_ref();
         let part = suspicion.and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered));
         let known = match key.and_then(|key| self.memory.take(key)) {
-            Some(Remembered::Done) => return self.acknowledge_unrun(&delivery, epoch).await,
+            // The outcome of this copy is durable already; only its ack was lost (rule 13).
+            Some(Remembered::Done) => return self.acknowledge_unrun(&delivery, epoch, SkipReason::AckLost).await,
             Some(Remembered::Open(known)) => Some(known),
             None => part.as_ref().and_then(Part::known),
         };
+        if self.is_duplicate(&delivery.message, &delivery.origin).await {
+            if let Some(part) = &part {
+                part.is_cleared();
+            }
+            return self.acknowledge_unrun(&delivery, epoch, SkipReason::Duplicate).await;
+        }
         self.run_machine(delivery, epoch, known.unwrap_or_default(), part.map(Arc::new)).await;
     }
 
@@ -81,8 +88,8 @@ impl Route {
         }
     }
 
-    /// The outcome of this copy is durable already; only its ack was lost (rule 13).
-    async fn acknowledge_unrun(&self, delivery: &InWork, epoch: &Epoch) {
+    /// Settles a message that was dealt with before.
+    async fn acknowledge_unrun(&self, delivery: &InWork, epoch: &Epoch, why: SkipReason) {
         if delivery.settler.settle(Settlement::Ack).await.is_err() {
             self.remember(&delivery.message, Remembered::Done);
             return;
@@ -90,7 +97,7 @@ impl Route {
         epoch.note_ack(&delivery.message, &self.memory);
         let id = delivery.message.id.clone();
         let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt: 0 };
-        self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why: SkipReason::AckLost });
+        self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why });
     }
 
     async fn run_machine(
@@ -167,6 +174,8 @@ impl Route {
         let circumstances = match &result {
             Ok(()) => {
                 self.health.record_success(self.now());
+                // Before the ack: a crash in between gives a duplicate that is known for one.
+                self.record_success(&call.message, &call.origin).await;
                 Circumstances::default()
             }
             Err(error) => self.circumstances(Some(error)),

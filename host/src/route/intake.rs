@@ -10,6 +10,7 @@ use tracing::{info, warn};
 
 use super::acknowledged::Acknowledged;
 use super::memory::Memory;
+use super::ordering::{self, OrderedConsumer};
 use super::{Phase, Route};
 use crate::broker::{BrokerError, Consumer, Prepared};
 use crate::delivery::{Doubling, Rules};
@@ -108,16 +109,20 @@ impl Route {
         }
     }
 
-    async fn connect(&self) -> Result<(Box<dyn Consumer>, Arc<Epoch>), BrokerError> {
+    async fn connect(self: &Arc<Self>) -> Result<(Box<dyn Consumer>, Arc<Epoch>), BrokerError> {
         let spec = &self.spec;
-        let prepared = spec.broker.prepare(&spec.plan()).await?;
-        let prefetch = spec.concurrency.max(1);
+        let mut prepared = spec.broker.prepare(&spec.plan()).await?;
+        let prefetch = spec.prefetch();
         let is_in_doubt = !spec.broker.capabilities().answers_settles;
         let epoch = Arc::new(Epoch {
             rules: Arc::new(self.rules(&prepared)),
             acknowledged: is_in_doubt.then(|| Acknowledged::new(prefetch)),
         });
-        let consumer = spec.broker.consume(&spec.source, prefetch).await?;
+        let mut consumer = spec.broker.consume(&spec.source, prefetch).await?;
+        if spec.ordering.is_some() {
+            prepared.remarks.extend(ordering::doubt(&spec.source, &prepared));
+            consumer = Box::new(OrderedConsumer::new(Arc::clone(self), consumer));
+        }
         for remark in &prepared.remarks {
             warn!(route = %spec.name, "{remark}");
         }

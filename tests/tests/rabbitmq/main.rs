@@ -2,6 +2,8 @@
 
 mod connection;
 mod consuming;
+mod duplicates;
+mod ordering;
 mod preparing;
 mod publishing;
 mod routes;
