@@ -1,8 +1,12 @@
 //! A real RabbitMQ, seen through a plain client.
 
+pub mod certificates;
+mod node;
 mod proxy;
+pub mod raw;
 mod sandbox;
 
+pub use node::Node;
 pub use proxy::{Down, Proxy};
 pub use sandbox::Sandbox;
 

@@ -187,6 +187,8 @@ impl Broker for MemoryBroker {
         Ok(Prepared {
             requeue_is_safe: true,
             max_header_bytes: None,
+            hold: None,
+            single_active_consumer: None,
             remarks: vec![format!("messages of {} are in memory only and end with the process", plan.source)],
         })
     }

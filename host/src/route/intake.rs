@@ -8,7 +8,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::{Phase, Route};
-use crate::broker::{BrokerError, Consumer, Prepared};
+use crate::broker::{BrokerError, Consumer, HoldLimits, Prepared};
 use crate::delivery::{Doubling, Rules};
 
 /// Between tries to reach the broker.
@@ -19,6 +19,15 @@ const LAST_SETTLES: Duration = Duration::from_secs(2);
 
 /// A broker that does not take a cancel within this time is not waited for: unsettled deliveries go back anyway.
 const LONGEST_STOP: Duration = Duration::from_secs(8);
+
+/// Why a consumer that is lost has ended. What it had prefetched is the broker's again.
+async fn ended(consumer: &mut dyn Consumer) -> BrokerError {
+    loop {
+        if let Err(problem) = consumer.next().await {
+            return problem;
+        }
+    }
+}
 
 impl Route {
     /// Runs until shutdown, and returns once every delivery has ended or the time for that is over.
@@ -94,11 +103,18 @@ impl Route {
         rules: &Arc<Rules>,
         slots: &Arc<Semaphore>,
     ) -> BrokerError {
+        let lost = consumer.lost();
         loop {
-            // The slot comes first: what is not taken stays with the broker.
-            let slot = Arc::clone(slots).acquire_owned().await.expect("the slots are never closed");
+            // The slot comes first: what is not taken stays with the broker. A consumer that is lost has nothing to
+            // take, and waits for neither slot nor pause.
+            let slot = Arc::clone(slots).acquire_owned();
+            let Some(slot) = lost.run_until_cancelled(slot).await else { return ended(consumer).await };
+            let slot = slot.expect("the slots are never closed");
             let delivery = loop {
-                self.wait_while_paused().await;
+                if lost.run_until_cancelled(self.wait_while_paused()).await.is_none() {
+                    self.metrics.intake_paused.set(0);
+                    return ended(consumer).await;
+                }
                 tokio::select! {
                     biased;
                     delivery = consumer.next() => break delivery,
@@ -126,11 +142,18 @@ impl Route {
     }
 
     fn rules(&self, prepared: &Prepared) -> Rules {
+        let general = self.spec.rules();
+        let hold = prepared
+            .hold
+            .unwrap_or(HoldLimits { max_retry_delay: general.max_retry_delay, max_hold: general.max_hold });
         Rules {
             names: self.names.clone(),
             requeue_is_safe: prepared.requeue_is_safe,
             max_header_bytes: prepared.max_header_bytes,
-            ..self.spec.rules()
+            // A source that lets deliveries be held for longer does not lengthen what the route asks for.
+            max_retry_delay: hold.max_retry_delay.min(general.max_retry_delay),
+            max_hold: hold.max_hold,
+            ..general
         }
     }
 }

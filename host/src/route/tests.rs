@@ -41,6 +41,7 @@ impl Judge for Script {
 
 struct Running {
     broker: MemoryBroker,
+    route: Arc<Route>,
     shutdown: Shutdown,
     task: tokio::task::JoinHandle<()>,
 }
@@ -58,7 +59,7 @@ impl Running {
         let route = Arc::new(Route::new(spec, judge, Observer::new(), shutdown.clone()).with_clock(clock));
         let task = tokio::spawn(Arc::clone(&route).run());
         route.state().wait_for(|phase| matches!(phase, Phase::Consuming { .. })).await;
-        Self { broker, shutdown, task }
+        Self { broker, route, shutdown, task }
     }
 
     fn send(&self, id: &str) {
@@ -299,5 +300,20 @@ async fn a_policy_can_pause_intake() {
     running.send("m2");
     running.dead_letter().await;
     assert!(begin.elapsed() >= Duration::from_secs(90), "{:?}", begin.elapsed());
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_connection_is_noticed_while_intake_is_paused() {
+    let mut verdict = Verdict::new(dead_letter(), "scripted");
+    verdict.pause_intake = Some(3_600_000);
+    let running = Running::start(Arc::new(Script(Mutex::new([verdict].into()))), always("x"), |_| {}).await;
+    let begin = tokio::time::Instant::now();
+    running.send("m1");
+    running.dead_letter().await;
+    running.quiet().await;
+    running.broker.disconnect();
+    running.route.state().wait_for(|phase| matches!(phase, Phase::Connecting { .. })).await;
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
     running.stop().await;
 }

@@ -2,9 +2,13 @@
 
 mod connection;
 mod consuming;
+mod deep_headers;
+mod management;
 mod preparing;
 mod publishing;
 mod tiers;
+mod tls;
+mod trouble;
 
 use std::time::Duration;
 
