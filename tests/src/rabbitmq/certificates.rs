@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 
 /// A certificate and its private key, in PEM.
 pub struct Identity {
@@ -40,6 +40,7 @@ impl Authority {
     #[must_use]
     pub fn new() -> Self {
         let mut parameters = CertificateParams::default();
+        parameters.distinguished_name.push(DnType::CommonName, "an authority of the tests");
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         let certificate = parameters.self_signed(&key).expect("a certificate").pem();
@@ -63,7 +64,9 @@ impl Authority {
 
     fn signed(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Identity {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut parameters = CertificateParams::new(names).expect("names for a certificate");
+        let mut parameters = CertificateParams::new(names.clone()).expect("names for a certificate");
+        // Not that of the authority: a certificate whose subject is its issuer counts as signed by itself.
+        parameters.distinguished_name.push(DnType::CommonName, names[0].as_str());
         change(&mut parameters);
         let key = KeyPair::generate().expect("a key");
         let certificate = parameters.signed_by(&key, &self.issuer).expect("a certificate");

@@ -202,13 +202,13 @@ async fn a_single_active_consumer_and_a_consumer_timeout_are_taken_from_the_queu
     let arguments =
         [("x-single-active-consumer", AMQPValue::Boolean(true)), ("x-consumer-timeout", AMQPValue::LongInt(600_000))];
     let source = part.queue("source", &arguments).await;
-    let by_management = prepared(&plan(&source)).await;
+    let prepared = prepared(&plan(&source)).await;
+    assert_eq!(prepared.single_active_consumer, Some(true));
+    let hold = prepared.hold.expect("limits of the queue's own");
+    assert_eq!((hold.max_retry_delay.as_secs(), hold.max_hold.as_secs()), (40, 300));
+    // This broker does not compare an argument that it does not know, so AMQP shows only the other one.
     let by_amqp = RabbitMq::new(&RabbitMqSettings { management: None, ..settings() }).unwrap();
-    for prepared in [by_management, by_amqp.prepare(&plan(&source)).await.unwrap()] {
-        assert_eq!(prepared.single_active_consumer, Some(true));
-        let hold = prepared.hold.expect("limits of the queue's own");
-        assert_eq!((hold.max_retry_delay.as_secs(), hold.max_hold.as_secs()), (40, 300));
-    }
+    assert_eq!(by_amqp.prepare(&plan(&source)).await.unwrap().single_active_consumer, Some(true));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -94,7 +94,10 @@ async fn a_broker_that_wants_a_client_certificate_says_so_and_so_do_we() {
     let (node, wallet) = (Node::shared(), Wallet::new());
     let ca = wallet.ca(&node.authority);
     let text = unreachable(&broker(node.secure_url(), TlsSettings { ca: ca.clone(), identity: None })).await;
-    assert!(text.contains("wants a client certificate") && text.contains("give `certificate` and `key`"), "{text}");
+    assert!(
+        text.contains("wants a client certificate") && text.contains("`certificate` and `key` in the `tls` beside"),
+        "{text}"
+    );
 
     let identity = wallet.identity(&Authority::new());
     let text = unreachable(&broker(node.secure_url(), TlsSettings { ca, identity })).await;

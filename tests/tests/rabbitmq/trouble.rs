@@ -118,14 +118,15 @@ async fn a_delivery_that_the_broker_takes_back_ends_its_own_route_and_no_other()
     let (_turn, node) = troubled().await;
     queues(node, ["slow", "quick"]).await;
     // Read by each channel when it is opened.
-    node.control(&[
-        "eval",
-        "application:set_env(rabbit, consumer_timeout, 1000), application:set_env(rabbit, channel_tick_interval, 300).",
-    ]);
+    let set_timeout = |timeout: u32, tick: u32| {
+        let environment =
+            format!("consumer_timeout, {timeout}), application:set_env(rabbit, channel_tick_interval, {tick}");
+        node.control(&["eval", &format!("application:set_env(rabbit, {environment}).")]);
+    };
+    set_timeout(1_000, 300);
     let broker = RabbitMq::new(&RabbitMqSettings::new("main", node.url())).unwrap();
     let mut slow = broker.consume("slow", 1).await.unwrap();
     let mut quick = broker.consume("quick", 1).await.unwrap();
-    node.control(&["eval", "application:set_env(rabbit, consumer_timeout, 1800000), application:set_env(rabbit, channel_tick_interval, 60000)."]);
     let quick_lost = quick.lost();
     next(quick.as_mut()).await.settler.settle(Settlement::Ack).await.unwrap();
 
@@ -139,6 +140,7 @@ async fn a_delivery_that_the_broker_takes_back_ends_its_own_route_and_no_other()
         Ok(_) => panic!("a delivery of a channel that has ended"),
     }
 
+    set_timeout(1_800_000, 60_000);
     assert!(!quick_lost.is_cancelled());
     broker.publish(&queue("quick"), &Message::new("more")).await.unwrap();
     let delivery = next(quick.as_mut()).await;

@@ -110,7 +110,7 @@ fn refused(address: &Address, error: &lapin::Error) -> BrokerError {
     match error.kind() {
         ErrorKind::ProtocolError(refusal) => address.turned_away(refusal.get_id(), &reason(error)),
         ErrorKind::ParsingError(_) | ErrorKind::InvalidProtocolVersion(_) => address.not_a_broker(),
-        ErrorKind::IOError(broken) => match DialError::of_stream(broken) {
+        ErrorKind::IOError(broken) => match DialError::of_stream(broken, address.is_secure()) {
             Some(error) => address.undialled(&error),
             None => address.unreachable(broken),
         },

@@ -17,8 +17,8 @@ use super::queue_facts::QueueFacts;
 use crate::broker::BrokerError;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// The plugin learns of a queue's policies every five seconds, where nobody changed that.
-const POLICIES_TIMEOUT: Duration = Duration::from_secs(7);
+/// The plugin learns of a new queue's policies within some five seconds, where nobody changed that.
+const POLICIES_TIMEOUT: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(500);
 
 /// What `GET /api/queues/…` says, of what is used.
@@ -75,22 +75,21 @@ impl Management {
         Ok(self.get::<Overview>(&["overview"]).await?.rabbitmq_version)
     }
 
-    /// How a queue was declared and what policies say of it.
+    /// How a queue was declared and what policies say of it. They are not seen where the plugin hears nothing from the
+    /// queue, because its statistics are off.
     pub(super) async fn queue(&self, virtual_host: &str, name: &str) -> Result<QueueFacts, String> {
         let deadline = Instant::now() + POLICIES_TIMEOUT;
         loop {
             let queue: Queue = self.get(&["queues", virtual_host, name]).await?;
+            let queue_type = queue.queue_type.as_deref().unwrap_or("classic");
+            let facts = QueueFacts::new(queue_type, queue.durable, queue.auto_delete).with_arguments(&queue.arguments);
             if let Some(policies) = &queue.effective_policy_definition {
                 let names = [&queue.policy, &queue.operator_policy];
                 let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
-                let queue_type = queue.queue_type.as_deref().unwrap_or("classic");
-                let facts = QueueFacts::new(queue_type, queue.durable, queue.auto_delete);
-                return Ok(facts.with_arguments(&queue.arguments).with_policies(policies, &names.join("', '")));
+                return Ok(facts.with_policies(policies, &names.join("', '")));
             }
             if Instant::now() >= deadline {
-                return Err(
-                    "the management plugin has not heard from the queue, which its statistics must be on for".into()
-                );
+                return Ok(facts);
             }
             sleep(POLL).await;
         }

@@ -35,7 +35,12 @@ impl<'t> Inquiry<'t> {
     pub(super) async fn queue(&mut self, queue: &str) -> Result<Result<QueueFacts, String>, BrokerError> {
         if let Some(management) = self.reachable() {
             match management.queue(self.topology.address.virtual_host(), queue).await {
-                Ok(facts) => return Ok(Ok(facts)),
+                Ok(facts) => {
+                    if !facts.policies_seen {
+                        self.policies_unseen.push(format!("'{queue}'"));
+                    }
+                    return Ok(Ok(facts));
+                }
                 Err(why) => self.management_failed = Some(why),
             }
         }
@@ -68,9 +73,12 @@ impl<'t> Inquiry<'t> {
 
     fn why_not(&self) -> String {
         let broker = &self.topology.address.name;
-        match &self.management_failed {
-            Some(why) => format!("{why}; put `management` of [brokers.{broker}] right"),
-            None => format!("give [brokers.{broker}] a `management` URL of the management plugin"),
+        match (&self.management_failed, self.management) {
+            (Some(why), _) => format!("{why}; put `management` of [brokers.{broker}] right"),
+            (None, Some(management)) => {
+                format!("{management} hears nothing from them: switch its statistics on")
+            }
+            (None, None) => format!("give [brokers.{broker}] a `management` URL of the management plugin"),
         }
     }
 }

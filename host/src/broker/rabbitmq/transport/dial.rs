@@ -22,12 +22,24 @@ impl DialError {
         Self { what: what.to_string(), cure }
     }
 
-    /// What an error of a stream means that stood already, where TLS has to do with it.
-    pub(in crate::broker::rabbitmq) fn of_stream(error: &io::Error) -> Option<Self> {
+    /// What an error of a stream means that stood already and over which nobody was let in, where TLS has to do with it.
+    pub(in crate::broker::rabbitmq) fn of_stream(error: &io::Error, secure: bool) -> Option<Self> {
         if error.get_ref().is_some_and(|inner| inner.is::<SpeaksTls>()) {
             return Some(Self::new("what answers there speaks TLS", "write amqps:// in"));
         }
-        tls::trouble(error)
+        // A client learns only after its own side of the handshake that its certificate will not do, and as it speaks on,
+        // the reason may be lost on the way.
+        tls::trouble(error).or_else(|| {
+            secure.then(|| {
+                Self::new(
+                    format!(
+                        "the broker ended the connection behind the TLS handshake ({error}): as a rule, it wants a client \
+                         certificate, or does not accept our certificate"
+                    ),
+                    "see the broker's own log, correct `certificate` and `key` in the `tls` beside, or correct",
+                )
+            })
+        })
     }
 }
 
