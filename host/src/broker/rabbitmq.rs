@@ -11,6 +11,7 @@ mod address;
 mod consumer;
 mod convert;
 mod declaration;
+mod depths;
 mod link;
 mod management;
 mod origins;
@@ -30,6 +31,7 @@ use async_trait::async_trait;
 
 use self::address::Addresses;
 use self::consumer::RabbitConsumer;
+use self::depths::Depths;
 use self::link::{Link, Way};
 use self::management::Management;
 use self::origins::Origins;
@@ -39,6 +41,7 @@ use self::transport::Tls;
 pub use self::transport::TlsSettings;
 use crate::broker::{Broker, BrokerError, Capabilities, Consumer, HoldLimits, Plan, Prepared, PublishError, Target};
 use crate::message::Message;
+use crate::topic::Topic;
 
 /// Room in a frame for the properties beside the headers: eleven of at most 256 bytes, and what surrounds them.
 const PROPERTIES_ROOM: usize = 4096;
@@ -91,6 +94,7 @@ pub struct RabbitMq {
     consuming: Link,
     publisher: Publisher,
     origins: Origins,
+    depths: Depths,
 }
 
 impl RabbitMq {
@@ -114,6 +118,7 @@ impl RabbitMq {
             management,
             consumer_timeout: settings.consumer_timeout,
             origins: Origins::default(),
+            depths: Depths::default(),
         })
     }
 }
@@ -165,6 +170,21 @@ impl Broker for RabbitMq {
             self.origins.check(&Topology { session: &session, address: &session.address }, back_to).await?;
         }
         self.publisher.publish(target, message).await
+    }
+
+    async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError> {
+        match topic {
+            Topic::Named(queue) => {
+                let session = self.consuming.session().await?;
+                self.depths.ask(&session, &session.address, queue).await.map(Some)
+            }
+            Topic::Exchange { .. } => Ok(None),
+        }
+    }
+
+    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError> {
+        let session = self.consuming.session().await?;
+        depths::hand_back_limit(&Topology { session: &session, address: &session.address }, queue).await
     }
 
     async fn close(&self) {

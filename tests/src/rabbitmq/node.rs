@@ -16,8 +16,8 @@ use super::certificates::Authority;
 const PROGRAMS: &str = "/usr/lib/rabbitmq/bin";
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Stops the node when the tests' end of its standard input closes, however they came to their end.
-const KEEPER: &str = "\"$0\" < /dev/null & read -r _; kill -TERM -- -$$";
+/// Stops the node and removes its folder when the tests' end of the standard input closes, however they came to an end.
+const KEEPER: &str = "\"$0\" < /dev/null & read -r _; trap '' TERM; kill -TERM -- -$$; wait; rm -rf -- \"$1\"";
 
 /// A node that runs for as long as this process.
 pub struct Node {
@@ -54,7 +54,7 @@ impl Node {
         let name = format!("reprieve-test-{plain}@localhost");
         let log = File::create(folder.path().join("output.log")).expect("a log");
         let mut command = Command::new("sh");
-        command.args(["-c", KEEPER, &format!("{PROGRAMS}/rabbitmq-server")]);
+        command.args(["-c", KEEPER, &format!("{PROGRAMS}/rabbitmq-server")]).arg(folder.path());
         surroundings(&mut command, folder.path(), &name);
         let keeper = command
             .env("RABBITMQ_NODE_PORT", plain.to_string())
