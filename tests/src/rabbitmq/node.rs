@@ -17,7 +17,7 @@ const PROGRAMS: &str = "/usr/lib/rabbitmq/bin";
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Stops the node and removes its folder when the tests' end of the standard input closes, however they came to an end.
-const KEEPER: &str = "\"$0\" < /dev/null & read -r _; trap '' TERM; kill -TERM -- -$$; wait; rm -rf -- \"$1\"";
+const KEEPER: &str = "\"$0\" < /dev/null & read -r _; trap '' TERM; kill -TERM -$$; wait; rm -rf -- \"$1\"";
 
 /// A node that runs for as long as this process.
 pub struct Node {
