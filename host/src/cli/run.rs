@@ -100,7 +100,8 @@ async fn serve(path: &Path) -> anyhow::Result<()> {
         host = Host::start(spec) => host?,
         () = signals.stop() => anyhow::bail!("stopped before the policies were loaded; no message was taken"),
     };
-    let state = AdminState::new(Arc::new(host.status()), host.observer().clone(), host.memory_brokers().clone());
+    let state = AdminState::new(Arc::new(host.status()), host.observer().clone(), host.memory_brokers().clone())
+        .with_token(config.host.admin_token.clone());
     let (stop_admin, admin_stopped) = tokio::sync::oneshot::channel::<()>();
     let admin = tokio::spawn(admin::server::serve(listener, admin::router(state), async {
         // A sender that was dropped means the same: the host has ended.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 
-use super::SecretUrl;
 use super::address::read_url;
 use super::name::check_name;
 use super::section::Section;
 use super::suggestion::suggest;
+use super::{Secret, SecretUrl};
 
 /// A broker that routes can name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct MemoryConfig {
 /// A connection to RabbitMQ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RabbitMqConfig {
-    /// `amqp://user:password@host:port/vhost`.
+    /// `amqp://user:password@host:port/vhost`, with the password where that was written apart.
     pub url: SecretUrl,
     /// Create missing queues and exchanges; otherwise they are only checked.
     pub declare: bool,
@@ -73,8 +73,12 @@ impl RabbitMqConfig {
     fn read(section: &Section<'_>) -> Option<Self> {
         const CURE: &str = "add url = \"amqp://host:5672/%2f\"; %2f is the virtual host /";
         let declare = section.boolean("declare").unwrap_or(true);
-        let text = section.required_text("url", CURE)?;
+        let text = section.required_secret("url", CURE)?;
         let url = read_url(section, &text, "amqp")?;
+        let url = match section.secret("password") {
+            Some(password) => with_password(section, url, &password)?,
+            None => url,
+        };
         let problems = section.problems;
         if url.expose().host_str().is_some_and(|host| host.starts_with('[')) {
             problems.error(
@@ -93,6 +97,22 @@ impl RabbitMqConfig {
         }
         Some(Self { url, declare })
     }
+}
+
+/// The address with a password that is written apart, where it need not be percent-encoded.
+fn with_password(section: &Section<'_>, url: SecretUrl, password: &Spanned<Secret>) -> Option<SecretUrl> {
+    let mut url = url.expose().clone();
+    let (message, cure) = if url.password().is_some() {
+        ("there is a password in `url` already", "leave one out")
+    } else if url.username().is_empty() {
+        ("there is no user in `url` whose password this is", "write the user into it, as amqp://user@host:5672/%2f")
+    } else if url.set_password(Some(password.get_ref().expose())).is_err() {
+        ("`url` cannot take a password", "write it as amqp://user@host:5672/%2f")
+    } else {
+        return Some(SecretUrl::new(url));
+    };
+    section.problems.error(&password.span(), message, cure);
+    None
 }
 
 fn report_kind(section: &Section<'_>, kind: &Spanned<&str>, other: &str) {
