@@ -4,7 +4,9 @@ pub mod check;
 pub mod demo;
 pub mod policy;
 pub mod run;
+mod running_host;
 pub mod send;
+pub mod status;
 mod style;
 
 use std::path::PathBuf;
@@ -40,6 +42,7 @@ Exit codes:
 enum Command {
     Run(run::RunArguments),
     Check(check::CheckArguments),
+    Status(status::StatusArguments),
     Policy(policy::PolicyArguments),
     Demo(demo::DemoArguments),
     Send(send::SendArguments),
@@ -59,6 +62,7 @@ pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Status(arguments) => status::status(&arguments),
         Command::Policy(arguments) => policy::policy(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Send(arguments) => send::send(&arguments),

@@ -25,6 +25,7 @@
 //! ```
 
 pub(crate) mod configured;
+mod pulse;
 mod status;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
+pub use pulse::HostPulse;
 pub use status::HostStatus;
 
 use crate::broker::Broker;
@@ -87,6 +89,8 @@ impl Default for HostSpec {
 pub struct HostedRoute {
     /// The route.
     pub route: RouteSpec,
+    /// What its broker is called, for `/status`; the broker's kind where nothing else is known.
+    pub broker_name: String,
     /// The file in the policies folder, without `.wasm`; `None` for the embedded standard policy.
     pub policy: Option<String>,
     /// The one file that the route takes, so that it cannot be swapped without another configuration; `None` for whatever
@@ -101,7 +105,8 @@ impl HostedRoute {
     #[must_use]
     pub fn new(route: RouteSpec) -> Self {
         let settings = serde_json::Value::Object(serde_json::Map::new());
-        Self { route, policy: None, policy_digest: None, settings }
+        let broker_name = route.broker.capabilities().kind.to_owned();
+        Self { route, broker_name, policy: None, policy_digest: None, settings }
     }
 
     /// The route as its policy sees it.
@@ -135,7 +140,10 @@ impl HostedRoute {
 pub struct Host {
     policies: Policies,
     routes: Vec<Arc<Route>>,
+    /// One for each route.
+    broker_names: Vec<String>,
     running: JoinSet<()>,
+    pulse: HostPulse,
     brokers: Vec<Arc<dyn Broker>>,
     memory_brokers: BTreeMap<String, MemoryBroker>,
     limits: EngineLimits,
@@ -156,7 +164,9 @@ impl Host {
         let policies = Policies::start(engine, spec.policies, route_policies, spec.observer.clone()).await?;
         let shutdown = Shutdown::default();
         let mut running = JoinSet::new();
+        let mut pulse = HostPulse::default();
         let mut routes = Vec::with_capacity(spec.routes.len());
+        let broker_names = spec.routes.iter().map(|hosted| hosted.broker_name.clone()).collect();
         let mut brokers: Vec<Arc<dyn Broker>> = Vec::new();
         for HostedRoute { route, .. } in spec.routes {
             if !brokers.iter().any(|known| Arc::ptr_eq(known, &route.broker)) {
@@ -164,13 +174,15 @@ impl Host {
             }
             let policy = policies.handle(&route.name).context("a route's policy was started with it")?;
             let route = Arc::new(Route::new(route, Arc::new(policy), spec.observer.clone(), shutdown.clone()));
-            running.spawn(Arc::clone(&route).run());
+            running.spawn(pulse.attend(Arc::clone(&route.spec().name), Arc::clone(&route).run()));
             routes.push(route);
         }
         Ok(Self {
             policies,
             routes,
+            broker_names,
             running,
+            pulse,
             brokers,
             memory_brokers: spec.memory_brokers,
             limits: spec.limits,
@@ -207,7 +219,13 @@ impl Host {
     /// What the admin listener shows of this host.
     #[must_use]
     pub fn status(&self) -> HostStatus {
-        HostStatus::new(self.routes.clone(), self.policies.clone())
+        HostStatus::new(self.routes.clone(), self.broker_names.clone(), self.policies.clone())
+    }
+
+    /// Whether every route's loop still runs. It does not keep the host running.
+    #[must_use]
+    pub fn pulse(&self) -> HostPulse {
+        self.pulse.clone()
     }
 
     /// Waits until every route has taken messages. The future does not borrow the host.

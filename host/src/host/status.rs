@@ -11,12 +11,22 @@ use crate::route::{Phase, Route};
 /// A view of a host's routes and policies. It does not keep the host running.
 pub struct HostStatus {
     routes: Vec<Arc<Route>>,
+    /// One for each route.
+    broker_names: Vec<String>,
     policies: Policies,
 }
 
 impl HostStatus {
-    pub(super) fn new(routes: Vec<Arc<Route>>, policies: Policies) -> Self {
-        Self { routes, policies }
+    pub(super) fn new(routes: Vec<Arc<Route>>, broker_names: Vec<String>, policies: Policies) -> Self {
+        Self { routes, broker_names, policies }
+    }
+}
+
+impl HostStatus {
+    /// How many routes the host has.
+    #[must_use]
+    pub fn routes(&self) -> usize {
+        self.routes.len()
     }
 }
 
@@ -44,13 +54,14 @@ impl StatusSource for HostStatus {
     }
 
     fn status(&self) -> Map<String, Value> {
-        let routes = self.routes.iter().map(|route| {
+        let routes = self.routes.iter().zip(&self.broker_names).map(|(route, broker)| {
             let (phase, since) = route.state().get();
             let spec = route.spec();
             json!({
                 "route": spec.name,
                 "source": spec.source,
-                "broker": spec.broker.capabilities().kind,
+                "broker": broker,
+                "broker_kind": spec.broker.capabilities().kind,
                 "concurrency": spec.concurrency,
                 "phase": phase,
                 "since": since.to_string(),

@@ -74,8 +74,9 @@ pub(super) fn write(route: &str, kind: &EventKind) {
             overridden = ruling.overridden,
             "dropped"
         ),
-        EventKind::PolicySwapped { from, to } => {
-            info!(route, from = from.as_ref().map(display), to = display(to), "policy swapped");
+        EventKind::PolicySwapped { from: None, to } => info!(route, to = display(to), "policy loaded"),
+        EventKind::PolicySwapped { from: Some(from), to } => {
+            info!(route, from = display(from), to = display(to), "policy swapped");
         }
         EventKind::PolicyFailed { subject, maker, fault } => warn!(
             route,

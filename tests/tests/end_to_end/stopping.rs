@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::support::{Message, Scene, answers, text};
+use crate::support::{Message, Scene, answers, text, wait_until};
 
 fn message(id: &str) -> Message {
     Message::new(id).with_header("tenant", text("blue"))
@@ -88,6 +88,77 @@ dead_letters = {{ default = "{default}" }}
     scene.broker.wait_for_count(&orders, 1);
     assert_eq!(scene.broker.take_all(&orders), [message("stuck")]);
     assert_eq!(scene.broker.count(&default), 0);
+}
+
+#[test]
+fn a_second_signal_ends_the_host_at_once() {
+    let mut scene = Scene::new();
+    scene.shutdown_timeout = "1h";
+    let (orders, default) = (scene.queue("orders"), scene.name("dlq"));
+    let never = json!([{ "status": 200, "wait_for": scene.path("never") }]);
+    let handler = scene.handler(&BTreeMap::from([("stuck".to_owned(), never)]));
+    let mut program = scene.program(&format!(
+        r#"
+[[routes]]
+name = "orders"
+broker = "main"
+source = "{orders}"
+handler = {{ kind = "http", url = "{url}", timeout = "2h" }}
+dead_letters = {{ default = "{default}" }}
+"#,
+        url = handler.url(),
+    ));
+    program.wait_until_ready();
+    scene.broker.publish(&orders, &[message("stuck")]);
+    handler.wait_for_asked(1);
+
+    program.signal(Signal::SIGTERM);
+    wait_until("it drains", || program.lines().iter().any(|line| line["message"] == "draining").then_some(()));
+    program.signal(Signal::SIGTERM);
+    assert_eq!(program.wait_for_end().code(), Some(1), "no orderly end");
+    scene.broker.wait_for_count(&orders, 1);
+    assert_eq!(scene.broker.take_all(&orders), [message("stuck")], "the same message, uncounted");
+    assert_eq!(scene.broker.count(&default), 0);
+}
+
+#[test]
+fn a_quorum_queue_counts_one_return_for_each_delivery_that_was_in_work_and_none_for_the_rest() {
+    let scene = Scene::new();
+    let orders = scene.queue_with("orders", &json!({ "x-queue-type": "quorum" }));
+    let default = scene.name("dlq");
+    let sleeping = ["sleeping-1", "sleeping-2"];
+    let handler = scene.handler(&sleeping.map(|id| (id.to_owned(), answers(&[503]))).into());
+    let mut program = scene.program(&format!(
+        r#"
+[[routes]]
+name = "orders"
+broker = "main"
+source = "{orders}"
+handler = {{ kind = "http", url = "{url}" }}
+concurrency = 2
+dead_letters = {{ default = "{default}" }}
+retry = {{ max_attempts = 3, initial_delay = "50s", max_delay = "50s" }}
+"#,
+        url = handler.url(),
+    ));
+    program.wait_until_ready();
+    scene.broker.publish(&orders, &sleeping.map(message));
+    handler.wait_for_answered(2);
+    let waiting = ["waiting-1", "waiting-2"];
+    scene.broker.publish(&orders, &waiting.map(message));
+    program.stop();
+
+    scene.broker.wait_for_count(&orders, 4);
+    let left = scene.broker.take_all(&orders);
+    let count = |message: &Message| message.headers.get("x-delivery-count").map(|count| count.to_string());
+    let counted: BTreeSet<String> =
+        left.iter().filter(|one| count(one).is_some()).map(|one| one.id().to_owned()).collect();
+    assert_eq!(counted, ids(&sleeping), "{left:?}");
+    for returned in left.iter().filter(|one| count(one).is_some()) {
+        assert!(count(returned).is_some_and(|count| count.ends_with(":1}")), "once each: {returned:?}");
+        assert_eq!(returned.attempts(), None, "not counted as failed");
+    }
+    assert_eq!(left.len(), 4);
 }
 
 fn ids(ids: &[&str]) -> BTreeSet<String> {
