@@ -44,10 +44,10 @@ pub struct RunArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  reprieve run                              the file reprieve.toml of this folder
-  reprieve run -c /etc/reprieve.toml        another one
-  reprieve run --log reprieve=debug         with every decision
-  reprieve run --log-format json            for a log collector
+  reprieve run                          the file reprieve.toml of this folder
+  reprieve run -c /etc/reprieve.toml    another one
+  reprieve run --log reprieve=debug     with every success
+  reprieve run --log-format json        for a log collector
 
 Exit codes:
   0  stopped as told

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use reqwest::{Client, Method, RequestBuilder, Response, Url};
 
 use crate::config::HostConfig;
@@ -36,9 +36,14 @@ impl<'c> RunningHost<'c> {
         }
     }
 
-    /// Sends it. The error says that no host runs there; the caller may add how to start one.
+    /// Sends it. The error says that no host runs there.
     pub(super) async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
-        request.send().await.with_context(|| format!("no host answers at {}", reachable(self.config.admin)))
+        request.send().await.map_err(|error| {
+            // The layers above the cause say that a request failed, in several ways.
+            let error = anyhow::Error::new(error.without_url());
+            let (admin, cause) = (reachable(self.config.admin), error.root_cause());
+            anyhow!("no host answers at {admin}: {cause}; start one with this configuration: reprieve run")
+        })
     }
 }
 

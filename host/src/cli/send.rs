@@ -166,12 +166,7 @@ async fn to_running_host(arguments: &SendArguments, config: &Config, name: &str,
         for (name, value) in &arguments.headers {
             request = request.header(format!("reprieve-header-{name}"), value);
         }
-        let answer = host.send(request).await.with_context(|| {
-            format!(
-                "nobody takes the message; start a host with: reprieve run -c {}",
-                arguments.config.config.display()
-            )
-        })?;
+        let answer = host.send(request).await?;
         let status = answer.status();
         if !status.is_success() {
             bail!("the host answered {status}: {}", answer.text().await.unwrap_or_default().trim());

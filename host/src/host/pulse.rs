@@ -39,6 +39,8 @@ impl HostPulse {
             tokio::pin!(work);
             loop {
                 tokio::select! {
+                    // So that work which ends now does not answer any more.
+                    biased;
                     () = &mut work => return,
                     // Who asked may have given up waiting.
                     Some(answer) = asked.recv() => drop(answer.send(())),

@@ -74,7 +74,8 @@ pub(super) fn write(route: &str, kind: &EventKind) {
             overridden = ruling.overridden,
             "dropped"
         ),
-        EventKind::PolicySwapped { from: None, to } => info!(route, to = display(to), "policy loaded"),
+        // The line `policy loaded`, which every load has, says it already.
+        EventKind::PolicySwapped { from: None, .. } => {}
         EventKind::PolicySwapped { from: Some(from), to } => {
             info!(route, from = display(from), to = display(to), "policy swapped");
         }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use reprieve::broker::memory::MemoryBroker;
 use reprieve::broker::{Broker, BrokerError, Capabilities, Consumer, Plan, Prepared, PublishError, Target};
 use reprieve::handler::closure::handler_fn;
+use reprieve::handler_error::HandlerError;
 use reprieve::host::{Host, HostSpec, HostedRoute};
 use reprieve::message::Message;
 use reprieve::route::{RouteSpec, RouteWork};
@@ -44,7 +45,7 @@ impl Broker for Blocking {
 }
 
 fn route(name: &str, broker: Arc<dyn Broker>) -> HostedRoute {
-    let handler = Arc::new(handler_fn(|_| async { Ok(()) }));
+    let handler = Arc::new(handler_fn(|_| async { Ok::<(), HandlerError>(()) }));
     let work = RouteWork::Handle { handler, timeout: Duration::from_secs(10) };
     HostedRoute::new(RouteSpec::new(name, name, broker, work))
 }

@@ -65,7 +65,8 @@ fn an_updated_config_map_swaps_the_policy_and_a_bad_update_keeps_it() {
     volume.stage("..2026_03", b"no policy");
     volume.swap("..2026_03");
     volume.remove("..2026_02");
-    wait_for("the refusal", || program.log().contains("orders.wasm is").then_some(()));
+    let refused = program.wait_for_line("the policy was not taken");
+    assert!(refused["error"].as_str().unwrap().contains("not WebAssembly"), "{refused}");
     assert_eq!(program.revision(), second, "the last good one judges");
 
     volume.stage("..2026_04", embedded::STANDARD);

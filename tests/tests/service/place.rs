@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
@@ -22,12 +23,12 @@ dead_letters = { default = "orders.dlq" }
 "#;
 
 /// A configuration in a folder of its own, which the program runs in.
-pub(crate) struct Place(TempDir);
+pub(crate) struct Place(Arc<TempDir>);
 
 impl Place {
     /// With these lines under `[host]`, and the rest as it is.
     pub(crate) fn new(host: &str, rest: &str) -> Self {
-        let place = Self(tempfile::tempdir().expect("a new folder"));
+        let place = Self(Arc::new(tempfile::tempdir().expect("a new folder")));
         let admin = if host.contains("admin =") { "" } else { "admin = \"127.0.0.1:0\"\n" };
         place.write("reprieve.toml", format!("[host]\n{admin}tiers = []\n{host}\n{rest}"));
         place
@@ -51,7 +52,7 @@ impl Place {
     /// Starts a host, and waits until its admin listener answers.
     pub(crate) fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Program {
         let arguments = [&["run", "--log-format", "json"], arguments].concat();
-        Program::start(self.command(&arguments, variables), self.path("log"))
+        Program::start(self.command(&arguments, variables), Arc::clone(&self.0))
     }
 
     /// Runs the program to its end: its exit code, and all that it printed.

@@ -3,27 +3,29 @@
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::{PATIENCE, wait_for};
 
 /// A running `reprieve run` that logs JSON. Killed when dropped.
 pub(crate) struct Program {
     child: Child,
-    log: PathBuf,
+    /// Stays for as long as the program does.
+    folder: Arc<TempDir>,
     pub(crate) admin: SocketAddr,
 }
 
 impl Program {
-    pub(crate) fn start(mut command: Command, log: PathBuf) -> Self {
-        let stderr = File::create(&log).expect("a writable folder");
+    pub(crate) fn start(mut command: Command, folder: Arc<TempDir>) -> Self {
+        let stderr = File::create(folder.path().join("log")).expect("a writable folder");
         let child = command.stdout(Stdio::null()).stderr(stderr).spawn().expect("the program can be started");
-        let mut program = Self { child, log, admin: ([127, 0, 0, 1], 0).into() };
+        let mut program = Self { child, folder, admin: ([127, 0, 0, 1], 0).into() };
         program.admin = wait_for("the admin address", || {
             let ended = program.child.try_wait().expect("its state can be asked for");
             assert_eq!(ended, None, "the program ended at once:\n{}", program.log());
@@ -35,7 +37,7 @@ impl Program {
 
     /// All of its log so far.
     pub(crate) fn log(&self) -> String {
-        fs::read_to_string(&self.log).expect("the log is there")
+        fs::read_to_string(self.folder.path().join("log")).expect("the log is there")
     }
 
     /// Its complete lines.
