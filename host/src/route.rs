@@ -170,6 +170,8 @@ pub struct Route {
     pauses: Pauses,
     state: RouteState,
     shutdown: Shutdown,
+    /// The broker hands out no more: what is given back now makes no room for a message that would only go back again.
+    intake_ended: CancellationToken,
 }
 
 impl Route {
@@ -188,6 +190,7 @@ impl Route {
             judge,
             observer,
             shutdown,
+            intake_ended: CancellationToken::new(),
         }
     }
 

@@ -107,7 +107,7 @@ impl Route {
                 input = life.operation() => input,
                 () = lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
                 () = self.shutdown.abort.cancelled(), if !aborts => { aborts = true; Input::Abort }
-                () = self.shutdown.drain.cancelled(), if !drains => { drains = true; Input::Shutdown }
+                () = self.intake_ended.cancelled(), if !drains => { drains = true; Input::Shutdown }
             };
             life.take(input);
         }

@@ -199,6 +199,9 @@ fn the_alarm_rules_go_by_metrics_labels_and_values_that_exist() {
             let is_known = |name: &str| known.contains(name) || known.contains(name.trim_end_matches("_total"));
             assert!(is_known(name), "{name} is no metric: {known:?}");
         }
+        for event in expression.split("event=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(metrics.contains(&format!("event=\"{event}\"")), "{event} is no event");
+        }
         assert!(!of_ours.is_empty() || expression.starts_with("up{"), "{expression}");
         assert!(rule["annotations"]["summary"].as_str().is_some_and(|text| text.contains("{{ $labels.")), "{rule:?}");
     }
@@ -222,7 +225,8 @@ fn every_metric() -> String {
     let fault = Fault::new(FaultKind::Trap, "unreachable");
     observer.metrics().route(&route);
     for event in [
-        EventKind::Dropped { subject: subject.clone(), ruling },
+        EventKind::Dropped { subject: subject.clone(), ruling: ruling.clone() },
+        EventKind::DeadLettered { subject: subject.clone(), ruling, topic: "orders.dlq".into() },
         EventKind::PolicyFailed { subject: subject.clone(), maker: None, fault },
         EventKind::Skipped { subject, why: SkipReason::AckLost },
     ] {
