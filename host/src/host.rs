@@ -25,6 +25,7 @@
 //! ```
 
 pub(crate) mod configured;
+mod dead_letter_depths;
 mod pulse;
 mod status;
 
@@ -38,6 +39,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
+use dead_letter_depths::DeadLetterDepths;
 pub use pulse::HostPulse;
 pub use status::HostStatus;
 
@@ -148,6 +150,7 @@ pub struct Host {
     memory_brokers: BTreeMap<String, MemoryBroker>,
     limits: EngineLimits,
     observer: Observer,
+    depths: Arc<DeadLetterDepths>,
     shutdown: Shutdown,
     shutdown_timeout: Duration,
 }
@@ -177,6 +180,8 @@ impl Host {
             running.spawn(pulse.attend(Arc::clone(&route.spec().name), Arc::clone(&route).run()));
             routes.push(route);
         }
+        let depths = Arc::new(DeadLetterDepths::new(routes.clone(), spec.observer.clone()));
+        running.spawn(Arc::clone(&depths).watch(shutdown.drain.clone()));
         Ok(Self {
             policies,
             routes,
@@ -187,6 +192,7 @@ impl Host {
             memory_brokers: spec.memory_brokers,
             limits: spec.limits,
             observer: spec.observer,
+            depths,
             shutdown,
             shutdown_timeout: spec.shutdown_timeout,
         })
@@ -219,7 +225,7 @@ impl Host {
     /// What the admin listener shows of this host.
     #[must_use]
     pub fn status(&self) -> HostStatus {
-        HostStatus::new(self.routes.clone(), self.broker_names.clone(), self.policies.clone())
+        HostStatus::new(self.routes.clone(), self.broker_names.clone(), self.policies.clone(), Arc::clone(&self.depths))
     }
 
     /// Whether every route's loop still runs. It does not keep the host running.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::DeadLetterDepths;
 use crate::admin::{NotReady, StatusSource};
 use crate::policy::registry::Policies;
 use crate::route::{Phase, Route};
@@ -14,15 +15,19 @@ pub struct HostStatus {
     /// One for each route.
     broker_names: Vec<String>,
     policies: Policies,
+    depths: Arc<DeadLetterDepths>,
 }
 
 impl HostStatus {
-    pub(super) fn new(routes: Vec<Arc<Route>>, broker_names: Vec<String>, policies: Policies) -> Self {
-        Self { routes, broker_names, policies }
+    pub(super) fn new(
+        routes: Vec<Arc<Route>>,
+        broker_names: Vec<String>,
+        policies: Policies,
+        depths: Arc<DeadLetterDepths>,
+    ) -> Self {
+        Self { routes, broker_names, policies, depths }
     }
-}
 
-impl HostStatus {
     /// How many routes the host has.
     #[must_use]
     pub fn routes(&self) -> usize {
@@ -65,6 +70,7 @@ impl StatusSource for HostStatus {
                 "concurrency": spec.concurrency,
                 "phase": phase,
                 "since": since.to_string(),
+                "dead_letters": self.depths.of_route(spec),
             })
         });
         let mut status = Map::new();

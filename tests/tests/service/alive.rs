@@ -11,6 +11,7 @@ use reprieve::handler_error::HandlerError;
 use reprieve::host::{Host, HostSpec, HostedRoute};
 use reprieve::message::Message;
 use reprieve::route::{RouteSpec, RouteWork};
+use reprieve::topic::Topic;
 
 /// A broker whose driver blocks the thread that it is called on until it is let go.
 struct Blocking {
@@ -37,6 +38,14 @@ impl Broker for Blocking {
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {
         self.broker.publish(target, message).await
+    }
+
+    async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError> {
+        self.broker.depth(topic).await
+    }
+
+    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError> {
+        self.broker.hand_back_limit(queue).await
     }
 
     async fn close(&self) {

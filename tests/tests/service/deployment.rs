@@ -224,6 +224,7 @@ fn every_metric() -> String {
     };
     let fault = Fault::new(FaultKind::Trap, "unreachable");
     observer.metrics().route(&route);
+    observer.metrics().set_dead_letter_depth(&route, "default", "orders.dlq", Some(1));
     for event in [
         EventKind::Dropped { subject: subject.clone(), ruling: ruling.clone() },
         EventKind::DeadLettered { subject: subject.clone(), ruling, topic: "orders.dlq".into() },

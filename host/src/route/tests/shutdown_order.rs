@@ -12,6 +12,7 @@ use crate::broker::{
     Settler, Target,
 };
 use crate::message::Message;
+use crate::topic::Topic;
 use crate::verdict::Action;
 
 type Seen = Arc<Mutex<Vec<&'static str>>>;
@@ -39,6 +40,14 @@ impl Broker for Watched {
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {
         self.broker.publish(target, message).await
+    }
+
+    async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError> {
+        self.broker.depth(topic).await
+    }
+
+    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError> {
+        self.broker.hand_back_limit(queue).await
     }
 
     async fn close(&self) {
