@@ -43,7 +43,7 @@ impl Broker for Watched {
     }
 
     async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError> {
-        self.broker.depth(topic).await
+        Broker::depth(&self.broker, topic).await
     }
 
     async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError> {
