@@ -21,6 +21,8 @@ pub struct HostConfig {
     pub admin_token: Option<Secret>,
     /// The folder of last good policies and ledgers.
     pub state: PathBuf,
+    /// The folder for messages that a broker never takes; `None` where they are held instead.
+    pub park: Option<PathBuf>,
     /// The durable delays that routes may use, shortest first, their names and delays distinct.
     pub tiers: Vec<Tier>,
     /// How long running attempts may take to end at shutdown.
@@ -33,6 +35,7 @@ impl HostConfig {
             admin: (Ipv4Addr::LOCALHOST, 7878).into(),
             admin_token: None,
             state: folder.join("state"),
+            park: None,
             tiers: tiers::default_tiers(),
             shutdown_timeout: Duration::from_secs(30),
         };
@@ -46,6 +49,7 @@ impl HostConfig {
         if let Some(state) = section.text("state") {
             host.state = folder.join(state.get_ref());
         }
+        host.park = section.text("park").map(|park| folder.join(park.get_ref()));
         if let Some(tiers) = tiers::read_host_tiers(&section) {
             host.tiers = tiers;
         }
