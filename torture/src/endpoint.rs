@@ -31,8 +31,11 @@ impl Endpoint {
         let accepting = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let books = Arc::clone(&books);
-                // A connection that breaks is the other side's doing: the books show what came of it.
-                tokio::spawn(async move { serve(stream, seed, &books).await.ok() });
+                tokio::spawn(async move {
+                    if let Err(error) = serve(stream, seed, &books).await {
+                        eprintln!("torture: handler: {error:#}");
+                    }
+                });
             }
         });
         Ok(Self { address, accepting: accepting.abort_handle() })

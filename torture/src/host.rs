@@ -16,7 +16,7 @@ use crate::policies::Policy;
 use crate::topology::{DEAD, EXCHANGE, INVALID, SOURCE};
 
 /// Deliveries that one host has in work at a time.
-pub(crate) const SLOTS: usize = 8;
+pub(crate) const SLOTS: usize = 16;
 /// Longer than an attempt, so that a drain cuts none off.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(15);
 /// What a host may need beyond that, on a busy machine.
@@ -62,10 +62,6 @@ impl Host {
         let process = command.process_group(0).kill_on_drop(true).spawn();
         self.process = Some(process.with_context(|| format!("cannot start {}", self.program.display()))?);
         Ok(())
-    }
-
-    pub(crate) fn is_up(&self) -> bool {
-        self.process.is_some()
     }
 
     /// How it ended, where it did so by itself.

@@ -36,6 +36,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use policies::Folders;
 use report::Report;
 use rig::{Plan, Rig};
+use timeline::Timeline;
 use topology::Source;
 
 /// What `cargo xtask torture` runs; its help says more.
@@ -136,10 +137,18 @@ async fn run(args: Args) -> Result<bool> {
     let report = Report::of(&rig, interrupted);
     print!("{report}");
     let drawing = rig.plan.folder.join("timeline.svg");
-    std::fs::write(&drawing, timeline::draw(&rig)).with_context(|| format!("cannot write {}", drawing.display()))?;
+    std::fs::write(&drawing, draw(&rig)).with_context(|| format!("cannot write {}", drawing.display()))?;
     println!("timeline: {}", drawing.display());
     story::tell(&rig, &report.judgement.troubles);
     Ok(report.passed())
+}
+
+fn draw(rig: &Rig) -> String {
+    let faults = rig.faults.all();
+    let (seed, hosts, source) = (rig.plan.seed, rig.plan.hosts, rig.plan.source);
+    let title = format!("torture: seed {seed}, {hosts} hosts on a {source:?} queue").to_lowercase();
+    let (seconds, closing) = (rig.clock.now(), rig.closing());
+    rig.books.read(|messages| Timeline { title, seconds, closing, hosts, messages, faults: &faults }.draw())
 }
 
 struct Signals {

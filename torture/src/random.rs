@@ -29,10 +29,6 @@ impl Random {
         usize::try_from(self.below(length as u64)).expect("less than a usize")
     }
 
-    pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.index(choices.len())]
-    }
-
     pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.index(last + 1));

@@ -6,7 +6,7 @@ mod watch;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -62,8 +62,10 @@ pub(crate) struct Rig {
     samples: Mutex<Vec<Sample>>,
     /// What a host did that it must not, such as to end by itself.
     complaints: Mutex<Vec<String>>,
+    /// When the faults were over.
+    closing: OnceLock<f64>,
     /// Every message came to its end.
-    pub(crate) drained: AtomicBool,
+    drained: AtomicBool,
 }
 
 impl Rig {
@@ -101,6 +103,7 @@ impl Rig {
             stop: channel::Sender::new(false),
             samples: Mutex::default(),
             complaints: Mutex::default(),
+            closing: OnceLock::new(),
             drained: AtomicBool::new(false),
         }))
     }
@@ -162,6 +165,12 @@ impl Rig {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// When the faults were over.
+    pub(crate) fn closing(&self) -> Option<f64> {
+        self.closing.get().copied()
+    }
+
+    /// Every message came to its end.
     pub(crate) fn has_drained(&self) -> bool {
         self.drained.load(Ordering::Relaxed)
     }

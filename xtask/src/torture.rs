@@ -96,9 +96,12 @@ fn rig(args: &Args) -> Result<Command> {
     }
     let script = write_script(&node)?;
     let built = workspace::root().join("target/debug");
+    // Hosts are restarted all along, and must not become those of a later build.
+    let program = folder.join("reprieve");
+    fs::copy(built.join("reprieve"), &program).context("cannot copy the program")?;
     let mut rig = Command::new(built.join("torture"));
     rig.arg("--node").arg(script).args(["--port", &node.port.to_string()]);
-    rig.arg("--program").arg(built.join("reprieve")).arg("--folder").arg(folder);
+    rig.arg("--program").arg(program).arg("--folder").arg(folder);
     rig.arg("--policies").arg(workspace::root().join("host/policies"));
     rig.arg("--test-policies").arg(workspace::root().join("target/test-policies"));
     rig.args(["--minutes", &args.minutes.to_string(), "--hosts", &args.hosts.to_string()]);

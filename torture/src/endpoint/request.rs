@@ -25,7 +25,8 @@ impl Request {
             if stream.read_line(&mut line).await? == 0 {
                 return Ok(None);
             }
-            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+            let Some((name, value)) = line.trim_end().split_once(':') else { break };
+            let value = value.trim_start();
             match name {
                 "reprieve-id" => id = Some(value.to_owned()),
                 "reprieve-attempt" => attempt = value.parse().ok(),
@@ -44,7 +45,7 @@ mod tests {
 
     #[tokio::test]
     async fn requests_are_read_one_after_another() {
-        let one = "POST /2 HTTP/1.1\r\nhost: here\r\nreprieve-id: t-1\r\nreprieve-attempt: 3\r\ncontent-length: 4\r\n\r\nbody";
+        let one = "POST /2 HTTP/1.1\r\nhost: here\r\nreprieve-id: t-1\r\nreprieve-attempt: 3\r\nempty: \r\ncontent-length: 4\r\n\r\nbody";
         let two = [one, one].concat();
         let mut stream = BufReader::new(two.as_bytes());
         for _ in 0..2 {

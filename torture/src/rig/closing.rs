@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 impl Rig {
     pub(super) async fn close(&self, broker: SocketAddr) -> Result<()> {
-        eprintln!("torture: {:>6.0} s  no more faults; waiting for the last message", self.clock.now());
+        let now = *self.closing.get_or_init(|| self.clock.now());
+        eprintln!("torture: {now:>6.0} s  no more faults; waiting for the last message");
         for (number, host) in self.hosts.iter().enumerate() {
             let host = host.lock().await;
             host.install(&GOOD[0], &self.plan.policies.file(&GOOD[0]))?;
