@@ -139,7 +139,9 @@ async fn run(args: Args) -> Result<bool> {
     let drawing = rig.plan.folder.join("timeline.svg");
     std::fs::write(&drawing, draw(&rig)).with_context(|| format!("cannot write {}", drawing.display()))?;
     println!("timeline: {}", drawing.display());
-    story::tell(&rig, &report.judgement.troubles);
+    if !interrupted {
+        story::tell(&rig, &report.judgement.troubles);
+    }
     Ok(report.passed())
 }
 

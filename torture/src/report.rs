@@ -68,6 +68,7 @@ impl Report {
         demand(duplicates <= bound, format!("{duplicates} duplicates, more than the {bound} that faults explain"));
         let stall = self.stall.map_or(0.0, |stall| stall.seconds);
         demand(stall <= LONGEST_STALL, format!("a host did nothing for {stall:.0} s, though messages were ready"));
+        demand(judgement.runs.iter().all(|runs| *runs > 0), "a host took no part in the work".to_owned());
         let strangers = &self.strangers;
         demand(strangers.is_empty(), format!("on the queues was what nobody sent: {}", strangers.join(", ")));
         failures
@@ -81,11 +82,12 @@ impl fmt::Display for Report {
         let mut row = |name: &str, count: usize, remark: String| writeln!(f, "  {name:<32} {count:>8}  {remark}");
         let unconfirmed = format!("beside {} that the broker did not confirm", judgement.unconfirmed);
         row("sent", judgement.sent, unconfirmed)?;
-        row("handled", judgement.handled, format!("in {} attempts", judgement.runs))?;
+        let by_host: Vec<_> = judgement.runs.iter().map(usize::to_string).collect();
+        row("handled", judgement.handled, format!("in attempts by host: {}", by_host.join(", ")))?;
         row("dead-lettered", judgement.dead_lettered, String::new())?;
         row("dropped as scripted", judgement.dropped, String::new())?;
         row("still on a queue at the end", judgement.left, String::new())?;
-        row("LOST", judgement.lost, String::new())?;
+        row(if self.interrupted { "open at the interruption" } else { "LOST" }, judgement.lost, String::new())?;
         row("handled again after a success", judgement.handled_again, String::new())?;
         row("dead-lettered again", judgement.dead_lettered_again, String::new())?;
         let bound = format!("at most {}: what was in work at the faults that repeat", judgement.bound);

@@ -71,13 +71,13 @@ pub(crate) struct Rig {
 impl Rig {
     /// Starts the broker, the handler and the hosts.
     pub(crate) async fn start(plan: Plan) -> Result<Arc<Self>> {
-        let clock = Clock::start();
-        let books = Arc::new(Books::new(clock));
         let mut node = Node::new(plan.node.clone(), plan.port);
         eprintln!("torture: starting the broker on {}", node.address());
         node.start().await?;
         topology::declare(&Client::new(node.address()).channel().await, plan.source).await?;
 
+        let clock = Clock::start();
+        let books = Arc::new(Books::new(clock));
         let endpoint = Endpoint::start(plan.seed, Arc::clone(&books)).await?;
         let (mut hosts, mut proxies) = (Vec::new(), Vec::new());
         for number in 0..plan.hosts {

@@ -13,9 +13,9 @@ use rates::{Rates, open};
 
 const WIDTH: f64 = 1200.0;
 /// The labels of the rows stand left of this.
-const LEFT: f64 = 210.0;
+const LEFT: f64 = 244.0;
 const RIGHT: f64 = WIDTH - 24.0;
-const RATES: (f64, f64) = (74.0, 250.0);
+const RATES: (f64, f64) = (84.0, 250.0);
 const OPEN: (f64, f64) = (284.0, 354.0);
 const ROWS: f64 = 394.0;
 const ROW: f64 = 19.0;
@@ -96,7 +96,7 @@ impl Timeline<'_> {
         if let Some(closing) = self.closing {
             let x = across.place(closing);
             line(svg, "end", (x, RATES.0 - 6.0), (x, bottom));
-            text(svg, (x, RATES.0 - 10.0), "small", "middle", "no more faults");
+            text(svg, (x, RATES.0 - 9.0), "small", "middle", "no more faults");
         }
         let downs = self.faults.iter().filter(|fault| matches!(fault.kind, Kind::KillBroker | Kind::StopBroker));
         for fault in downs {
@@ -123,8 +123,8 @@ impl Timeline<'_> {
         }
         let mut x = LEFT;
         for (class, name) in [("sent", "sent"), ("handled", "handled"), ("dead", "dead-lettered")] {
-            line(svg, &format!("line {class}"), (x, 52.0), (x + 28.0, 52.0));
-            text(svg, (x + 34.0, 56.0), "", "start", name);
+            line(svg, &format!("line {class}"), (x, 46.0), (x + 28.0, 46.0));
+            text(svg, (x + 34.0, 50.0), "", "start", name);
             x += 130.0;
         }
     }
@@ -175,15 +175,15 @@ impl Timeline<'_> {
 
     fn legend(&self, svg: &mut String, y: f64) {
         let entries = [
-            ("repeats", "a fault that may bring again what is in work"),
-            ("fault", "another fault"),
-            ("down", "the broker is down"),
+            ("repeats", "a fault that may bring again what is in work", 310.0),
+            ("fault", "another fault", 130.0),
+            ("down", "the broker is down", 0.0),
         ];
         let mut x = LEFT;
-        for (class, name) in entries {
+        for (class, name, width) in entries {
             let _ = writeln!(svg, "<rect class=\"{class}\" x=\"{x}\" y=\"{}\" width=\"22\" height=\"10\"/>", y - 9.0);
             text(svg, (x + 28.0, y), "small", "start", name);
-            x += 300.0;
+            x += width;
         }
     }
 

@@ -70,10 +70,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Err(rig.exec()).with_context(|| format!("cannot start {rig:?}"))
 }
 
-/// A minute or so in which every fault comes once. The program and the rig must have been built.
+/// As short as a run can be in which every fault comes once: a minute or so, and the drain. The program and the rig must have been built.
 pub(crate) fn short() -> Result<()> {
     let (broker, source) = (Broker::Rabbitmq, Source::Quorum);
-    workspace::run(&mut rig(&Args { broker, minutes: 1.0, seed: Some(7), hosts: 2, source, rate: 30 })?)
+    workspace::run(&mut rig(&Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source, rate: 30 })?)
 }
 
 /// The rig with a fresh node, all in one folder.
@@ -142,4 +142,16 @@ fn quoted(text: &Path) -> String {
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on 127.0.0.1")?;
     Ok(listener.local_addr()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_for_a_shell_whatever_is_in_it() {
+        let path = Path::new("/a folder/it's $HOME");
+        let printed = Command::new("sh").args(["-c", &format!("printf %s {}", quoted(path))]).output().unwrap();
+        assert_eq!(String::from_utf8(printed.stdout).unwrap(), path.display().to_string());
+    }
 }

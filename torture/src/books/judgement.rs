@@ -14,7 +14,8 @@ pub(crate) struct Judgement {
     pub(crate) sent: usize,
     /// Sent without a confirm: may or may not have arrived.
     pub(crate) unconfirmed: usize,
-    pub(crate) runs: usize,
+    /// Runs of the handler, by the host that asked for them.
+    pub(crate) runs: Vec<usize>,
     pub(crate) handled: usize,
     /// And not handled.
     pub(crate) dead_lettered: usize,
@@ -40,7 +41,8 @@ pub(crate) struct Trouble {
 impl Judgement {
     /// Judges every message. `slots` are the deliveries that one host may have in work, `hosts` their number.
     pub(crate) fn of(messages: &BTreeMap<u64, Message>, faults: &[Fault], slots: usize, hosts: usize) -> Self {
-        let mut judgement = Self { bound: bound(messages, faults, slots, hosts), ..Self::default() };
+        let bound = bound(messages, faults, slots, hosts);
+        let mut judgement = Self { bound, runs: vec![0; hosts], ..Self::default() };
         for (number, message) in messages {
             judgement.count(message);
             let mut trouble = |what| judgement.troubles.push(Trouble { number: *number, what });
@@ -74,7 +76,9 @@ impl Judgement {
     }
 
     fn count(&mut self, message: &Message) {
-        self.runs += message.runs.len();
+        for run in &message.runs {
+            self.runs[run.host] += 1;
+        }
         if message.confirmed.is_none() {
             self.unconfirmed += 1;
             // The broker promised nothing, and kept nothing as far as anybody can tell.
