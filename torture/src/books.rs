@@ -6,7 +6,7 @@ mod message;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use judgement::{Judgement, Trouble};
+pub(crate) use judgement::{Circumstances, Judgement, Trouble};
 pub(crate) use message::{DeadLetter, Message, Run};
 
 use crate::clock::Clock;

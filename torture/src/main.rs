@@ -19,6 +19,7 @@ mod random;
 mod report;
 mod rig;
 mod script;
+mod signals;
 mod stalls;
 mod story;
 mod timeline;
@@ -26,16 +27,15 @@ mod topology;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use clap::Parser;
-use tokio::signal::unix::{SignalKind, signal};
 
 use policies::Folders;
 use report::Report;
 use rig::{Plan, Rig};
+use signals::Signals;
 use timeline::Timeline;
 use topology::Source;
 
@@ -151,31 +151,4 @@ fn draw(rig: &Rig) -> String {
     let title = format!("torture: seed {seed}, {hosts} hosts on a {source:?} queue").to_lowercase();
     let (seconds, closing) = (rig.clock.now(), rig.closing());
     rig.books.read(|messages| Timeline { title, seconds, closing, hosts, messages, faults: &faults }.draw())
-}
-
-struct Signals {
-    interrupt: tokio::signal::unix::Signal,
-    terminate: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Self> {
-        let listen = |kind| signal(kind).context("cannot listen for signals");
-        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-
-    /// Returns at the second signal; the first ends the faults.
-    async fn stop_twice(&mut self, rig: &Arc<Rig>) {
-        self.next().await;
-        eprintln!("torture: no more faults; once more to end at once");
-        rig.stop();
-        self.next().await;
-    }
 }

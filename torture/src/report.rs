@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::books::Judgement;
+use crate::books::{Circumstances, Judgement};
 use crate::faults::{Kind, OF_A_HOST, OF_ALL};
 use crate::host::SLOTS;
 use crate::rig::Rig;
 use crate::stalls::{Stall, longest};
+use crate::story;
 
 /// A host that does nothing for longer, for no reason that the rig gave, has failed.
 const LONGEST_STALL: f64 = 30.0;
@@ -29,12 +30,16 @@ impl Report {
     pub(crate) fn of(rig: &Rig, interrupted: bool) -> Self {
         let faults = rig.faults.all();
         let hosts = rig.plan.hosts;
+        let dropped = story::dropped(rig);
         let mut counts = BTreeMap::new();
         for fault in &faults {
             *counts.entry(fault.kind).or_default() += 1;
         }
         rig.books.read(|messages| Self {
-            judgement: Judgement::of(messages, &faults, SLOTS, hosts),
+            judgement: Judgement::of(
+                messages,
+                &Circumstances { faults: &faults, slots: SLOTS, hosts, dropped: &dropped },
+            ),
             faults: counts,
             stall: longest(&rig.samples(), messages, &faults, hosts),
             complaints: rig.complaints(),

@@ -1,11 +1,13 @@
 //! What befell one message, from the books and from the hosts' logs.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::books::{Message, Trouble, id};
+use crate::books::{Message, Trouble, id, number};
 use crate::rig::Rig;
 
 /// More would not be read.
@@ -62,9 +64,23 @@ fn from_faults(rig: &Rig, lines: &[Line]) -> Vec<Line> {
     told
 }
 
+/// The messages that hosts say they dropped, by number.
+pub(crate) fn dropped(rig: &Rig) -> BTreeSet<u64> {
+    let paths = (0..rig.plan.hosts).map(|host| log(rig, host));
+    let lines = paths.filter_map(|path| File::open(path).ok()).flat_map(|file| BufReader::new(file).lines());
+    lines
+        .map_while(Result::ok)
+        .filter(|line| line.contains(r#""message":"dropped""#))
+        .filter_map(|line| number(serde_json::from_str::<Value>(&line).ok()?["id"].as_str()?))
+        .collect()
+}
+
+fn log(rig: &Rig, host: usize) -> PathBuf {
+    rig.plan.folder.join(format!("host-{host}/host.log"))
+}
+
 fn from_log(rig: &Rig, host: usize, id: &str) -> Vec<Line> {
-    let path = rig.plan.folder.join(format!("host-{host}/host.log"));
-    let Ok(file) = File::open(&path) else { return Vec::new() };
+    let Ok(file) = File::open(log(rig, host)) else { return Vec::new() };
     let lines = BufReader::new(file).lines().map_while(Result::ok).filter(|line| line.contains(id));
     let read = |line: String| {
         let fields: Value = serde_json::from_str(&line).ok().filter(|fields: &Value| fields["id"] == id)?;

@@ -2,6 +2,7 @@
 
 mod axis;
 mod rates;
+mod svg;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,6 +11,7 @@ use crate::books::Message;
 use crate::faults::{Fault, Kind, OF_A_HOST, OF_ALL};
 use axis::Axis;
 use rates::{Rates, open};
+use svg::{escaped, line, polyline, text};
 
 const WIDTH: f64 = 1200.0;
 /// The labels of the rows stand left of this.
@@ -21,38 +23,7 @@ const ROWS: f64 = 394.0;
 const ROW: f64 = 19.0;
 
 /// Readable on white and on black, wherever it is embedded.
-const STYLE: &str = "
-  text { font: 12px sans-serif; fill: #24292f }
-  .title { font-size: 16px; font-weight: bold }
-  .small { font-size: 11px; fill: #57606a }
-  .page { fill: #ffffff }
-  .grid { stroke: #d8dee4; stroke-width: 1 }
-  .line { fill: none; stroke-width: 1.8; stroke-linejoin: round }
-  .sent { stroke: #57606a; stroke-dasharray: 5 3 }
-  .handled { stroke: #0969da }
-  .dead { stroke: #bc4c00 }
-  .open { stroke: #8250df }
-  .stripe { fill: #f3f5f7 }
-  .fault { fill: #57606a }
-  .repeats { fill: #cf222e }
-  .down { fill: #cf222e; opacity: 0.10 }
-  .end { stroke: #24292f; stroke-dasharray: 2 3 }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3 }
-    .small { fill: #9da7b3 }
-    .page { fill: #0d1117 }
-    .grid { stroke: #2d333b }
-    .sent { stroke: #9da7b3 }
-    .handled { stroke: #58a6ff }
-    .dead { stroke: #f0883e }
-    .open { stroke: #bc8cff }
-    .stripe { fill: #161b22 }
-    .fault { fill: #9da7b3 }
-    .repeats { fill: #ff7b72 }
-    .down { fill: #ff7b72; opacity: 0.16 }
-    .end { stroke: #e6edf3 }
-  }
-";
+const STYLE: &str = include_str!("timeline/style.css");
 
 /// What is drawn.
 pub(crate) struct Timeline<'r> {
@@ -208,25 +179,4 @@ fn panel(svg: &mut String, up: &Axis, (top, bottom): (f64, f64), name: &str) {
         text(svg, (LEFT - 8.0, y + 4.0), "small", "end", &value.to_string());
     }
     text(svg, (LEFT - 60.0, f64::midpoint(top, bottom) + 4.0), "", "end", name);
-}
-
-fn text(svg: &mut String, (x, y): (f64, f64), class: &str, anchor: &str, words: &str) {
-    let words = escaped(words);
-    let _ = writeln!(svg, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
-}
-
-fn line(svg: &mut String, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-    let _ = writeln!(svg, "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>");
-}
-
-fn polyline(svg: &mut String, class: &str, points: impl Iterator<Item = (f64, f64)>) {
-    let _ = write!(svg, "<polyline class=\"line {class}\" points=\"");
-    for (x, y) in points {
-        let _ = write!(svg, "{x:.1},{y:.1} ");
-    }
-    *svg += "\"/>\n";
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;")
 }

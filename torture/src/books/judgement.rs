@@ -1,6 +1,9 @@
 //! What the books say in the end.
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Message, id};
 use crate::faults::{Fault, Kind};
@@ -31,6 +34,17 @@ pub(crate) struct Judgement {
     pub(crate) troubles: Vec<Trouble>,
 }
 
+/// What beside the books a judgement needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Circumstances<'r> {
+    pub(crate) faults: &'r [Fault],
+    /// The deliveries that one host may have in work.
+    pub(crate) slots: usize,
+    pub(crate) hosts: usize,
+    /// The messages of which a host's log says that it dropped them.
+    pub(crate) dropped: &'r BTreeSet<u64>,
+}
+
 /// Something that must not be.
 #[derive(Debug, Clone)]
 pub(crate) struct Trouble {
@@ -39,8 +53,9 @@ pub(crate) struct Trouble {
 }
 
 impl Judgement {
-    /// Judges every message. `slots` are the deliveries that one host may have in work, `hosts` their number.
-    pub(crate) fn of(messages: &BTreeMap<u64, Message>, faults: &[Fault], slots: usize, hosts: usize) -> Self {
+    /// Judges every message.
+    pub(crate) fn of(messages: &BTreeMap<u64, Message>, circumstances: &Circumstances<'_>) -> Self {
+        let Circumstances { faults, slots, hosts, dropped } = *circumstances;
         let bound = bound(messages, faults, slots, hosts);
         let mut judgement = Self { bound, runs: vec![0; hosts], ..Self::default() };
         for (number, message) in messages {
@@ -51,6 +66,9 @@ impl Judgement {
             }
             if !message.left_on.is_empty() {
                 trouble("still on a queue at the end");
+            }
+            if message.is_dropped() && !dropped.contains(number) && !may_be_unsaid(message, faults) {
+                trouble("it may be dropped, but no host says that it was");
             }
             if message.dead_letters.iter().any(|letter| letter.altered) {
                 trouble("its dead letter is not the message that was sent");
@@ -113,6 +131,12 @@ fn bound(messages: &BTreeMap<u64, Message>, faults: &[Fault], slots: usize, host
         slots * fault.host.map_or(hosts, |_| 1) + under_way
     };
     faults.iter().filter(|fault| fault.kind.may_duplicate()).map(of).sum()
+}
+
+/// A host may have come to its end between a drop and its line in the log, or have lost the ack.
+fn may_be_unsaid(message: &Message, faults: &[Fault]) -> bool {
+    let last = message.last_seen();
+    faults.iter().any(|fault| fault.kind.may_duplicate() && fault.touches(last - ON_THE_WAY, last + 5.0 * ON_THE_WAY))
 }
 
 fn has_unexplained_duplicate(message: &Message, faults: &[Fault]) -> bool {
