@@ -70,7 +70,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Err(rig.exec()).with_context(|| format!("cannot start {rig:?}"))
 }
 
-/// As short as a run can be in which every fault comes once: a minute or so, and the drain. The program and the rig must have been built.
+/// As short as a run can be in which every fault comes once: a minute or so, and the drain. The program and the rig are
+/// those that were built along with the tests.
 pub(crate) fn short() -> Result<()> {
     let (broker, source) = (Broker::Rabbitmq, Source::Quorum);
     workspace::run(&mut rig(&Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source, rate: 30 })?)

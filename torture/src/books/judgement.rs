@@ -27,7 +27,7 @@ pub(crate) struct Judgement {
     pub(crate) lost: usize,
     pub(crate) handled_again: usize,
     pub(crate) dead_lettered_again: usize,
-    /// What was in work, or settled within the last second, when a fault struck that may repeat it.
+    /// What was in work, or was settled within the second before, when a fault struck that may repeat it.
     pub(crate) bound: usize,
     /// Messages whose attempt numbers had to be 1, 2, 3 and so on, since no fault touched them.
     pub(crate) counts_checked: usize,
@@ -120,17 +120,42 @@ impl Judgement {
     }
 }
 
-/// What may have come twice: at each fault that can repeat deliveries, all slots of the hosts that it concerned, and
-/// what ended within the second before, whose settles may have been under way.
+/// What may have come twice: what was in work at each fault that can repeat it.
 fn bound(messages: &BTreeMap<u64, Message>, faults: &[Fault], slots: usize, hosts: usize) -> usize {
-    let mut ends: Vec<f64> = messages.values().flat_map(Message::ends).collect();
-    ends.sort_by(f64::total_cmp);
-    let before = |moment: f64| ends.partition_point(|end| *end < moment);
-    let of = |fault: &Fault| {
-        let under_way = before(fault.begin) - before(fault.begin - ON_THE_WAY);
-        slots * fault.host.map_or(hosts, |_| 1) + under_way
+    let in_work = |fault: &Fault, host| {
+        let mut counts = (0, 0);
+        for message in messages.values() {
+            match stage(message, fault, host) {
+                Some(Stage::InWork) => counts.0 += 1,
+                Some(Stage::Settling) => counts.1 += 1,
+                None => {}
+            }
+        }
+        counts.0.min(slots) + counts.1
     };
-    faults.iter().filter(|fault| fault.kind.may_duplicate()).map(of).sum()
+    let repeating = faults.iter().filter(|fault| fault.kind.may_duplicate());
+    let of =
+        |fault: &Fault| (0..hosts).filter(|host| fault.concerns(*host)).map(|host| in_work(fault, host)).sum::<usize>();
+    repeating.map(of).sum()
+}
+
+/// How far a host was with a message when a fault struck.
+enum Stage {
+    InWork,
+    /// It ended just before, or while the fault lasted: the ack may have been under way.
+    Settling,
+}
+
+fn stage(message: &Message, fault: &Fault, host: usize) -> Option<Stage> {
+    let over = fault.end.unwrap_or(f64::MAX);
+    let run = message.runs.iter().rfind(|run| run.host == host && run.began <= over)?;
+    let end = message.ends().into_iter().find(|end| *end >= run.began);
+    match end {
+        Some(end) if end < fault.begin - ON_THE_WAY => None,
+        Some(end) if end <= over => Some(Stage::Settling),
+        // Where another host went on with it, this one had let go.
+        _ => message.runs.last().is_some_and(|last| last.host == host || last.began > over).then_some(Stage::InWork),
+    }
 }
 
 /// A host may have come to its end between a drop and its line in the log, or have lost the ack.

@@ -50,8 +50,9 @@ fn a_duplicate_needs_a_fault_that_explains_it() {
     let (judgement, troubles) = judge(twice(), &[fault(Kind::Refuse, 6.5)]);
     assert_eq!((judgement.duplicates(), judgement.bound, troubles.len()), (1, 0, 1));
     let (judgement, troubles) = judge(twice(), &[fault(Kind::KillHost, 6.5)]);
-    // The slots of one host, and one that ended just before.
-    assert_eq!((judgement.duplicates(), judgement.bound, troubles.len()), (1, 5, 0));
+    assert_eq!((judgement.duplicates(), judgement.bound, troubles.len()), (1, 1, 0));
+    let (judgement, troubles) = judge(twice(), &[fault(Kind::KillHost, 7.5)]);
+    assert_eq!((judgement.bound, troubles.len()), (0, 0), "its first end was long over at this fault");
 }
 
 #[test]
