@@ -142,7 +142,7 @@ fn bound(messages: &BTreeMap<u64, Message>, faults: &[Fault], slots: usize, host
 /// How far a host was with a message when a fault struck.
 enum Stage {
     InWork,
-    /// It ended just before, or while the fault lasted: the ack may have been under way.
+    /// It ended just before: the ack may have been under way.
     Settling,
 }
 
@@ -152,7 +152,7 @@ fn stage(message: &Message, fault: &Fault, host: usize) -> Option<Stage> {
     let end = message.ends().into_iter().find(|end| *end >= run.began);
     match end {
         Some(end) if end < fault.begin - ON_THE_WAY => None,
-        Some(end) if end <= over => Some(Stage::Settling),
+        Some(end) if end <= fault.begin => Some(Stage::Settling),
         // Where another host went on with it, this one had let go.
         _ => message.runs.last().is_some_and(|last| last.host == host || last.began > over).then_some(Stage::InWork),
     }
