@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::policies::GOOD;
 use crate::topology::{DEAD_QUEUES, WAITING, get, ready};
 
-/// Without any progress for so long, it is over.
+/// Where no further message ends for so long, it is over.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 impl Rig {
@@ -38,16 +38,15 @@ impl Rig {
 
     /// Whether every message ended and nothing is on source and tiers, also not in the hands of a host.
     async fn wait_for_the_last(&self) -> Result<bool> {
-        let (mut seen, mut since) = (0, Instant::now());
+        let (mut fewest, mut since) = (usize::MAX, Instant::now());
         while since.elapsed() < PATIENCE {
             sleep(Duration::from_secs(1)).await;
-            let (open, moves) = self.books.read(|messages| {
-                let open = messages.values().filter(|message| message.confirmed.is_some() && !message.is_over());
-                let moves = messages.values().map(|message| message.runs.len() + message.dead_letters.len());
-                (open.count(), moves.sum::<usize>())
+            let open = self.books.read(|messages| {
+                messages.values().filter(|message| message.confirmed.is_some() && !message.is_over()).count()
             });
-            if moves != seen {
-                (seen, since) = (moves, Instant::now());
+            // Attempts alone are no progress: a message that is tried for ever would have them too.
+            if open < fewest {
+                (fewest, since) = (open, Instant::now());
             }
             if open == 0 && self.node.lock().await.messages_on(&WAITING).await? == 0 {
                 return Ok(true);
