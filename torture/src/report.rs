@@ -68,7 +68,10 @@ impl Report {
         demand(!self.interrupted, "it was interrupted: what was open is not judged".to_owned());
         demand(self.interrupted || self.drained, "messages did not come to their end".to_owned());
         let troubles = judgement.troubles.len();
-        demand(self.interrupted || troubles == 0, format!("{troubles} times something is wrong with a message, see below"));
+        demand(
+            self.interrupted || troubles == 0,
+            format!("{troubles} times something is wrong with a message, see below"),
+        );
         let (duplicates, bound) = (judgement.duplicates(), judgement.bound);
         demand(duplicates <= bound, format!("{duplicates} duplicates, more than the {bound} that faults explain"));
         let stall = self.stall.map_or(0.0, |stall| stall.seconds);
