@@ -1,0 +1,135 @@
+//! Breadth-first over every order of events, so that the first law that breaks does so in the fewest events.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::time::{Duration, Instant};
+
+use crate::machines::{Arena, Machines, Tampering};
+use crate::world::{Broken, Choice, Limits, World};
+
+/// What a search has seen.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) states: usize,
+    pub(crate) transitions: usize,
+    /// Events on the longest way to a state.
+    pub(crate) depth: usize,
+    /// States in which every message is where it ends.
+    pub(crate) ends: usize,
+    pub(crate) took: Duration,
+}
+
+/// The way to a law that does not hold.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) way: Vec<Choice>,
+    pub(crate) broken: Broken,
+}
+
+/// How a state was come by, and where it goes when all goes well.
+struct Step {
+    from: u32,
+    choice: Option<Choice>,
+    best: u32,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+pub(crate) fn search(
+    start: &World,
+    arena: &RefCell<Arena>,
+    tampering: Option<Tampering>,
+    limits: &Limits,
+) -> Result<Seen, Box<Found>> {
+    let begin = Instant::now();
+    let mut steps = vec![Step { from: NOWHERE, choice: None, best: NOWHERE }];
+    let mut numbers = HashMap::from([(digest(start), 0)]);
+    let mut frontier = vec![(0, start.clone())];
+    let (mut transitions, mut depth, mut ends) = (0, 0, 0);
+    while !frontier.is_empty() {
+        let mut next = Vec::new();
+        for (number, world) in frontier.drain(..) {
+            let choices = world.choices(limits);
+            if world.is_quiet() {
+                ends += 1;
+            }
+            for (place, choice) in choices.into_iter().enumerate() {
+                transitions += 1;
+                let mut after = world.clone();
+                let happened = after.happen(choice, &mut Machines { arena, tampering });
+                if let Err(broken) = happened {
+                    return Err(Box::new(Found { way: way_to(&steps, number, Some(choice)), broken }));
+                }
+                let fresh = u32::try_from(steps.len()).expect("fewer states than that fit into memory");
+                let reached = *numbers.entry(digest(&after)).or_insert(fresh);
+                if reached == fresh {
+                    steps.push(Step { from: number, choice: Some(choice), best: NOWHERE });
+                    next.push((fresh, after));
+                }
+                if place == 0 && !choice.is_fault(&world) {
+                    steps[number as usize].best = reached;
+                }
+            }
+            if steps[number as usize].best == NOWHERE && !world.is_quiet() {
+                let text = "nothing can happen any more, and not every message is where it ends".to_owned();
+                let broken = Broken { law: "every failure reaches an end (rule 5)", text };
+                return Err(Box::new(Found { way: way_to(&steps, number, None), broken }));
+            }
+        }
+        frontier = next;
+        depth += usize::from(!frontier.is_empty());
+    }
+    everything_comes_to_rest(&steps)?;
+    Ok(Seen { states: steps.len(), transitions, depth, ends, took: begin.elapsed() })
+}
+
+/// Rule 5: from every state, when nothing else goes wrong, all messages come to their ends.
+fn everything_comes_to_rest(steps: &[Step]) -> Result<(), Box<Found>> {
+    const FRESH: u32 = 0;
+    const RESTS: u32 = u32::MAX;
+    let mut marks = vec![FRESH; steps.len()];
+    for start in 0..steps.len() {
+        // A walk leaves its number on the states that it passes: coming across it again is a circle.
+        let walk = u32::try_from(start).expect("a state has a number") + 1;
+        let (mut at, mut passed) = (start, Vec::new());
+        loop {
+            match marks[at] {
+                FRESH => marks[at] = walk,
+                mark if mark == walk => {
+                    let text = "although nothing else goes wrong, it goes round in a circle".to_owned();
+                    let broken = Broken { law: "every failure reaches an end (rule 5)", text };
+                    let start = u32::try_from(start).expect("a state has a number");
+                    return Err(Box::new(Found { way: way_to(steps, start, None), broken }));
+                }
+                _ => break,
+            }
+            passed.push(at);
+            match steps[at].best {
+                NOWHERE => break,
+                best => at = best as usize,
+            }
+        }
+        for state in passed {
+            marks[state] = RESTS;
+        }
+    }
+    Ok(())
+}
+
+fn way_to(steps: &[Step], number: u32, last: Option<Choice>) -> Vec<Choice> {
+    let mut way: Vec<Choice> = last.into_iter().collect();
+    let mut at = number;
+    while at != NOWHERE {
+        let step = &steps[at as usize];
+        way.extend(step.choice);
+        at = step.from;
+    }
+    way.reverse();
+    way
+}
+
+/// 64 bits stand for a state: among ten million of them, the odds that any two collide are one to a few hundred thousand.
+fn digest(world: &World) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(world.canonical())
+}
