@@ -1,6 +1,7 @@
 //! Every message and copy that was ever seen, each once, so that states can name them by a number.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use reprieve::message::Message;
@@ -21,6 +22,7 @@ pub(crate) struct Contents {
 struct Content {
     message: Arc<Message>,
     attempts: u32,
+    shape: u64,
     due: Timestamp,
 }
 
@@ -35,7 +37,10 @@ impl Contents {
         let due = message.headers.text("reprieve-due").map(|due| {
             Timestamp::from(humantime::parse_rfc3339(due).expect("a host writes times that can be read"))
         });
+        let names: Vec<&str> = message.headers.iter().map(|(name, _)| name).collect();
+        let shape = BuildHasherDefault::<DefaultHasher>::default().hash_one((&message.id, attempts, names));
         self.all.push(Content {
+            shape,
             message: Arc::new(message.clone()),
             attempts: u32::try_from(attempts).expect("a host writes counts that can be read"),
             due: due.unwrap_or(BEGIN),
@@ -56,6 +61,11 @@ impl Contents {
     /// Nothing but the message is left of it.
     pub(crate) fn is_bare(&self, content: ContentId) -> bool {
         self.message(content).headers.is_empty()
+    }
+
+    /// What it is but for the times in it.
+    pub(crate) fn shape(&self, content: ContentId) -> u64 {
+        self.all[usize::from(content)].shape
     }
 
     /// When it may be handled.

@@ -6,10 +6,10 @@ mod tampering;
 
 use std::cell::RefCell;
 
-pub(crate) use arena::Arena;
+pub(crate) use arena::{Arena, decision, how};
 pub(crate) use tampering::Tampering;
 
-use crate::contents::{ContentId, Contents};
+use crate::contents::ContentId;
 use crate::world::{Answer, Asks, Broken, Hosts, How, Phase, Remembered, World};
 use arena::{Fed, Known, Turn};
 
@@ -150,12 +150,8 @@ impl Hosts for Machines<'_> {
         self.blow(world, host, &all, if now { Fed::Abort } else { Fed::Shutdown })
     }
 
-    fn let_time_pass(&mut self, _: &mut World) -> Result<(), Broken> {
+    fn let_time_pass(&mut self, _: &mut World, _: usize) -> Result<(), Broken> {
         unreachable!("each wait ends by itself here")
-    }
-
-    fn wait_for_tier(&mut self, _: &mut World, _: ContentId) -> Result<(), Broken> {
-        Ok(())
     }
 }
 
@@ -172,8 +168,4 @@ impl Machines<'_> {
         }
         Ok(())
     }
-}
-
-pub(crate) fn contents(arena: &RefCell<Arena>) -> std::cell::Ref<'_, Contents> {
-    std::cell::Ref::map(arena.borrow(), |arena| &arena.contents)
 }

@@ -1,7 +1,10 @@
 //! wip
 mod contents;
 mod machines;
+mod replay;
+mod routes;
 mod search;
+mod story;
 mod world;
 
 use std::cell::RefCell;
@@ -30,4 +33,15 @@ fn wip() {
     for host in &mut start.hosts { host.takes = true; }
     let seen = search::search(&start, &arena, None, &limits);
     println!("{seen:#?} {:?}", arena.borrow().size());
+}
+
+#[test]
+fn wip2() {
+    let get = |n: &str, d: u8| std::env::var(n).ok().and_then(|x| x.parse().ok()).unwrap_or(d);
+    let limits = world::Limits { faults: get("F", 1), slots: 2, time: true };
+    let sent = replay::Sent { messages: get("M", 1), times: get("T", 1) };
+    match replay::play_all(sent, &limits, None, Duration::from_secs(40)) {
+        Ok(seen) => println!("{seen:#?}"),
+        Err(story) => panic!("{story}"),
+    }
 }

@@ -44,41 +44,48 @@ pub(crate) fn search(
 ) -> Result<Seen, Box<Found>> {
     let begin = Instant::now();
     let mut steps = vec![Step { from: NOWHERE, choice: None, best: NOWHERE }];
-    let mut numbers = HashMap::from([(digest(start), 0)]);
-    let mut frontier = vec![(0, start.clone())];
+    let mut numbers = HashMap::from([(digest(start, arena), 0)]);
     let (mut transitions, mut depth, mut ends) = (0, 0, 0);
-    while !frontier.is_empty() {
-        let mut next = Vec::new();
-        for (number, world) in frontier.drain(..) {
-            let choices = world.choices(limits);
-            if world.is_quiet() {
-                ends += 1;
-            }
-            for (place, choice) in choices.into_iter().enumerate() {
-                transitions += 1;
-                let mut after = world.clone();
-                let happened = after.happen(choice, &mut Machines { arena, tampering });
-                if let Err(broken) = happened {
-                    return Err(Box::new(Found { way: way_to(&steps, number, Some(choice)), broken }));
+    // What is reached by one fault more waits until everything that takes fewer has been seen.
+    let mut layers = vec![vec![(0, start.clone())]];
+    while let Some(mut frontier) = layers.pop() {
+        let mut after_a_fault = Vec::new();
+        while !frontier.is_empty() {
+            let mut next = Vec::new();
+            for (number, world) in frontier.drain(..) {
+                ends += usize::from(world.is_quiet());
+                for (place, choice) in world.choices(limits).into_iter().enumerate() {
+                    transitions += 1;
+                    let mut after = world.clone();
+                    let happened = after.happen(choice, &mut Machines { arena, tampering });
+                    if let Err(broken) = happened {
+                        return Err(Box::new(Found { way: way_to(&steps, number, Some(choice)), broken }));
+                    }
+                    let is_fault = choice.is_fault(&world);
+                    let fresh = u32::try_from(steps.len()).expect("fewer states than that fit into memory");
+                    let reached = *numbers.entry(digest(&after, arena)).or_insert(fresh);
+                    if reached == fresh {
+                        steps.push(Step { from: number, choice: Some(choice), best: NOWHERE });
+                        let reached = (fresh, after);
+                        if is_fault { after_a_fault.push(reached) } else { next.push(reached) }
+                    }
+                    if place == 0 && !is_fault {
+                        steps[number as usize].best = reached;
+                    }
                 }
-                let fresh = u32::try_from(steps.len()).expect("fewer states than that fit into memory");
-                let reached = *numbers.entry(digest(&after)).or_insert(fresh);
-                if reached == fresh {
-                    steps.push(Step { from: number, choice: Some(choice), best: NOWHERE });
-                    next.push((fresh, after));
-                }
-                if place == 0 && !choice.is_fault(&world) {
-                    steps[number as usize].best = reached;
+                if steps[number as usize].best == NOWHERE && !world.is_quiet() {
+                    let text = "nothing can happen any more, and not every message is where it ends".to_owned();
+                    let broken = Broken { law: "every failure reaches an end (rule 5)", text };
+                    return Err(Box::new(Found { way: way_to(&steps, number, None), broken }));
                 }
             }
-            if steps[number as usize].best == NOWHERE && !world.is_quiet() {
-                let text = "nothing can happen any more, and not every message is where it ends".to_owned();
-                let broken = Broken { law: "every failure reaches an end (rule 5)", text };
-                return Err(Box::new(Found { way: way_to(&steps, number, None), broken }));
-            }
+            frontier = next;
+            depth += usize::from(!frontier.is_empty());
         }
-        frontier = next;
-        depth += usize::from(!frontier.is_empty());
+        println!("{} states, {transitions} transitions, {:?}", steps.len(), begin.elapsed());
+        if !after_a_fault.is_empty() {
+            layers.push(after_a_fault);
+        }
     }
     everything_comes_to_rest(&steps)?;
     Ok(Seen { states: steps.len(), transitions, depth, ends, took: begin.elapsed() })
@@ -130,6 +137,6 @@ fn way_to(steps: &[Step], number: u32, last: Option<Choice>) -> Vec<Choice> {
 }
 
 /// 64 bits stand for a state: among ten million of them, the odds that any two collide are one to a few hundred thousand.
-fn digest(world: &World) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(world.canonical())
+fn digest(world: &World, arena: &RefCell<Arena>) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(world.canonical(&arena.borrow().contents))
 }

@@ -4,11 +4,13 @@
 
 mod asking;
 mod books;
+mod canonical;
 mod choices;
 mod doing;
 
 use std::fmt;
 
+pub(crate) use asking::name;
 pub(crate) use books::Book;
 pub(crate) use choices::{Answer, Choice, Said};
 pub(crate) use doing::Limits;
@@ -30,6 +32,8 @@ pub(crate) struct World {
     pub(crate) hosts: [Host; HOSTS],
     /// One for each message.
     pub(crate) books: Vec<Book>,
+    /// Faults so far.
+    pub(crate) faults: u8,
 }
 
 /// A message or a copy of it, on the broker.
@@ -163,10 +167,19 @@ pub(crate) trait Hosts {
     fn replace(&mut self, world: &mut World, host: usize) -> Result<(), Broken>;
     /// The host is asked to stop: by draining, or now.
     fn stop(&mut self, world: &mut World, host: usize, now: bool) -> Result<(), Broken>;
-    /// Time passes until a host does something.
-    fn let_time_pass(&mut self, world: &mut World) -> Result<(), Broken>;
-    /// The tier's delay is over for this letter.
-    fn wait_for_tier(&mut self, world: &mut World, content: ContentId) -> Result<(), Broken>;
+    /// Time passes at this host until it does something.
+    fn let_time_pass(&mut self, world: &mut World, host: usize) -> Result<(), Broken>;
+}
+
+impl Delivery {
+    /// Its own content, and that of the copy on its way.
+    fn contents(&self) -> impl Iterator<Item = ContentId> {
+        let copy = match self.asks {
+            Some(Asks::Publish { content, .. }) => Some(content),
+            _ => None,
+        };
+        copy.into_iter().chain([self.content])
+    }
 }
 
 impl World {
@@ -183,25 +196,8 @@ impl World {
             dead_letters: Vec::new(),
             hosts: Default::default(),
             books: sent.iter().map(|(content, times)| Book::new(*content, *times)).collect(),
+            faults: 0,
         }
-    }
-
-    /// The same state whatever the order in which things came to lie where they are, and whichever host is which: the
-    /// hosts run the same code with the same settings, and every law reads the same with their names exchanged.
-    pub(crate) fn canonical(&self) -> Self {
-        let mut world = self.clone();
-        world.ready.sort_unstable();
-        world.tier.sort_unstable();
-        world.dead_letters.sort_unstable();
-        for host in &mut world.hosts {
-            host.deliveries.sort_unstable();
-            host.starts.sort_unstable();
-            host.owes_ack.sort_unstable();
-            host.memory.sort_unstable();
-            host.acknowledged.sort_unstable();
-        }
-        world.hosts.sort_unstable();
-        world
     }
 
     /// Nothing is left to do: every message is where it ends.

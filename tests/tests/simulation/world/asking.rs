@@ -43,6 +43,13 @@ impl World {
         Ok(())
     }
 
+    /// A host does not wait for an answer any more, as when a handler is out of time.
+    pub(crate) fn let_go(&mut self, host: usize, delivery: usize) {
+        let it = &mut self.hosts[host].deliveries[delivery];
+        it.failed.run |= matches!(it.asks, Some(Asks::Run { .. }));
+        it.asks = None;
+    }
+
     /// A host is done with a delivery.
     pub(crate) fn ended(&mut self, host: usize, delivery: usize) -> Result<(), Broken> {
         let it = self.hosts[host].deliveries.remove(delivery);

@@ -7,8 +7,6 @@ use crate::contents::ContentId;
 pub(crate) struct Book {
     /// How often the sender sent it, alike to the byte.
     pub(crate) sent: u8,
-    /// Faults that it has met.
-    pub(crate) faults: u8,
     /// Attempts that succeeded.
     pub(crate) successes: u8,
     /// Verdicts to drop it.
@@ -32,7 +30,7 @@ pub(crate) struct Line {
 impl Book {
     pub(crate) fn new(original: ContentId, sent: u8) -> Self {
         let lines = vec![Line { content: original, made: sent, done: false }];
-        Self { sent, faults: 0, successes: 0, drops: 0, caught_in_faults: 0, lines }
+        Self { sent, successes: 0, drops: 0, caught_in_faults: 0, lines }
     }
 
     pub(crate) fn line(&self, content: ContentId) -> Line {

@@ -1,6 +1,6 @@
 //! Everything that can happen next, and what it costs.
 
-use super::{Asks, HOSTS, How, Limits, Phase, Place, World};
+use super::{Asks, HOSTS, Host, How, Limits, Phase, Place, World};
 
 /// What a host can learn about a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,8 +55,8 @@ pub(crate) enum Choice {
     Abort { host: usize },
     /// A host that has drained is started again.
     Start { host: usize },
-    /// Hosts sleep until one of them has something to do.
-    TimePasses,
+    /// A host sleeps until it has something to do. The hosts' clocks need not agree.
+    TimePasses { host: usize },
 }
 
 impl Choice {
@@ -69,7 +69,7 @@ impl Choice {
             ),
             Self::Unread { .. } | Self::Cut { .. } | Self::Crash { .. } | Self::BrokerRestarts | Self::Drain { .. } => true,
             // While a handler runs, it may take too long.
-            Self::TimePasses => world.is_any(|asks| matches!(asks, Asks::Run { .. })),
+            Self::TimePasses { host } => world.hosts[host].is_any(|asks| matches!(asks, Asks::Run { .. })),
             _ => false,
         }
     }
@@ -93,16 +93,12 @@ impl World {
             choices.push(blow);
         }
         if limits.time {
-            choices.push(Choice::TimePasses);
+            choices.extend((0..HOSTS).filter(|host| self.hosts[*host].sleeps()).map(|host| Choice::TimePasses { host }));
         }
         if !self.is_quiet() {
             self.blows(&mut choices);
         }
-        let affordable = |choice: &Choice| {
-            !choice.is_fault(self)
-                || self.hit_by(*choice).into_iter().all(|message| self.books[message].faults < limits.faults)
-        };
-        choices.retain(affordable);
+        choices.retain(|choice| self.faults < limits.faults || !choice.is_fault(self));
         choices.sort_by_key(|choice| choice.is_fault(self));
         choices
     }
@@ -175,17 +171,17 @@ impl World {
             choices.push(Choice::BrokerRestarts);
         }
     }
+}
 
-    /// The messages that a choice is a fault to.
-    pub(crate) fn hit_by(&self, choice: Choice) -> Vec<usize> {
-        match choice {
-            Choice::Answer { host, delivery, .. } => vec![self.hosts[host].deliveries[delivery].message.into()],
-            _ => (0..self.books.len()).collect(),
-        }
+impl Host {
+    fn is_any(&self, wanted: impl Fn(Asks) -> bool) -> bool {
+        self.deliveries.iter().filter_map(|delivery| delivery.asks).any(wanted)
     }
 
-    pub(crate) fn is_any(&self, wanted: impl Fn(Asks) -> bool) -> bool {
-        self.hosts.iter().flat_map(|host| &host.deliveries).filter_map(|delivery| delivery.asks).any(wanted)
+    /// Time has something to bring it: the end of a wait, of a handler's time, or of a pause of its intake.
+    fn sleeps(&self) -> bool {
+        let pauses = !self.takes && self.phase == Phase::Up;
+        pauses || self.is_any(|asks| matches!(asks, Asks::Time | Asks::Run { .. }))
     }
 }
 

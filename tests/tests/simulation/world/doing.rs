@@ -6,22 +6,18 @@ use crate::contents::ContentId;
 /// How far a search goes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Faults that each message may meet.
+    /// Faults in all.
     pub(crate) faults: u8,
     /// Deliveries in work at one host at a time.
     pub(crate) slots: usize,
-    /// Time passes as an event of its own, for all hosts at once; else each wait ends by itself.
+    /// Time passes as an event of its own for all that a host waits for; else each wait ends by itself.
     pub(crate) time: bool,
 }
 
 impl World {
     /// Lets a choice happen. The laws on what hosts ask for are checked on the way, those on the books after it.
     pub(crate) fn happen(&mut self, choice: Choice, hosts: &mut impl Hosts) -> Result<(), Broken> {
-        if choice.is_fault(self) {
-            for message in self.hit_by(choice) {
-                self.books[message].faults += 1;
-            }
-        }
+        self.faults += u8::from(choice.is_fault(self));
         match choice {
             Choice::Deliver { letter, host } => self.deliver(letter, host, hosts)?,
             Choice::Answer { host, delivery, answer } => self.answer(host, delivery, answer, hosts)?,
@@ -30,7 +26,6 @@ impl World {
             Choice::Unread { host, delivery } => self.unread(host, delivery, hosts)?,
             Choice::Return { letter } => {
                 let letter = self.tier.remove(letter);
-                hosts.wait_for_tier(self, letter.content)?;
                 self.ready.push(letter);
             }
             Choice::Cut { host } => {
@@ -59,7 +54,7 @@ impl World {
                 self.hosts[host].phase = Phase::Ending;
                 hosts.stop(self, host, true)?;
             }
-            Choice::TimePasses => hosts.let_time_pass(self)?,
+            Choice::TimePasses { host } => hosts.let_time_pass(self, host)?,
         }
         self.check()
     }
@@ -67,6 +62,10 @@ impl World {
     fn deliver(&mut self, letter: usize, host: usize, hosts: &mut impl Hosts) -> Result<(), Broken> {
         let letter = self.ready.remove(letter);
         let Letter { message, content, redelivered } = letter;
+        if !redelivered {
+            // Another one, alike to the byte: from now on the two cannot be told apart.
+            self.hosts[host].owes_ack.retain(|owed| *owed != content);
+        }
         let delivery = Delivery {
             life: u32::MAX,
             message,

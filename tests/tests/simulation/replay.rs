@@ -1,0 +1,199 @@
+//! Runs of the real driver, which cannot be copied half-way: each is played from its start by its choices, and goes on as
+//! well as it can from where these end. What else could have happened on the way is played later, the fewest faults first.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use reprieve::message::Message;
+
+use crate::contents::{ContentId, Contents};
+use crate::routes::{Planted, Routes};
+use crate::story::Story;
+use crate::world::{Broken, Choice, Limits, World};
+
+/// What the runs have seen.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) runs: usize,
+    pub(crate) states: usize,
+    /// Events of the longest run.
+    pub(crate) depth: usize,
+    /// Every order up to so many faults was played; those with more were not finished in time.
+    pub(crate) faults: Option<u8>,
+    pub(crate) took: Duration,
+}
+
+/// A run goes on for so many events at most when nothing else goes wrong. What takes longer never ends.
+const LONGEST_REST: usize = 150;
+
+/// The messages: so many different ones, each sent so often.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) messages: u8,
+    pub(crate) times: u8,
+}
+
+impl Sent {
+    pub(crate) fn originals(self, contents: &mut Contents) -> Vec<(ContentId, u8)> {
+        let number = |n| contents.number(&Message::new("body").with_id(format!("m{n}")));
+        (1..=self.messages).map(number).map(|content| (content, self.times)).collect()
+    }
+}
+
+pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>, time: Duration) -> Result<Seen, String> {
+    let begin = Instant::now();
+    let contents = Rc::new(RefCell::new(Contents::default()));
+    let mut known = HashSet::new();
+    let (mut runs, mut depth) = (0, 0);
+    let mut layer: VecDeque<Vec<Choice>> = VecDeque::from([Vec::new()]);
+    let mut finished = None;
+    for faults in 0..=limits.faults {
+        let mut after_a_fault = VecDeque::new();
+        while let Some(way) = layer.pop_front() {
+            if begin.elapsed() > time {
+                return Ok(Seen { runs, states: known.len(), depth, faults: finished, took: begin.elapsed() });
+            }
+            let mut run = Run::new(sent, &contents, planted);
+            runs += 1;
+            let outcome = run.play(&way, limits, &mut known, &mut layer, &mut after_a_fault);
+            depth = depth.max(run.way.len());
+            if let Err(broken) = outcome {
+                return Err(tell(sent, &run.way, planted, &broken));
+            }
+        }
+        finished = Some(faults);
+        layer = after_a_fault;
+    }
+    Ok(Seen { runs, states: known.len(), depth, faults: finished, took: begin.elapsed() })
+}
+
+struct Run {
+    world: World,
+    routes: Routes,
+    way: Vec<Choice>,
+    past: Past,
+}
+
+impl Run {
+    fn new(sent: Sent, contents: &Rc<RefCell<Contents>>, planted: Option<Planted>) -> Self {
+        let world = World::new(&sent.originals(&mut contents.borrow_mut()));
+        Self { world, routes: Routes::new(Rc::clone(contents), planted), way: Vec::new(), past: Past::default() }
+    }
+
+    fn step(&mut self, choice: Choice) -> Result<(), Broken> {
+        self.past.note(&self.world, choice, &self.routes.contents.borrow());
+        self.way.push(choice);
+        self.world.happen(choice, &mut self.routes)
+    }
+
+    /// Plays the way, and then on until all rests or a state is known; the ways that turn off from there are put down.
+    fn play(
+        &mut self,
+        way: &[Choice],
+        limits: &Limits,
+        known: &mut HashSet<u64>,
+        turns: &mut VecDeque<Vec<Choice>>,
+        faulty_turns: &mut VecDeque<Vec<Choice>>,
+    ) -> Result<(), Broken> {
+        self.routes.start(&mut self.world)?;
+        for choice in way {
+            self.step(*choice)?;
+        }
+        let mut rest = 0;
+        loop {
+            let fresh = known.insert(self.past.digest(&self.world, &self.routes.contents.borrow()));
+            // From a known state another run has gone on to the end.
+            if !fresh || self.world.is_quiet() {
+                return Ok(());
+            }
+            rest += 1;
+            let choices = self.world.choices(limits);
+            let best = choices.first().copied().filter(|choice| !choice.is_fault(&self.world) && rest < LONGEST_REST);
+            let Some(best) = best else {
+                let text = "although nothing else goes wrong, not every message comes to its end".to_owned();
+                return Err(Broken { law: "every failure reaches an end (rule 5)", text });
+            };
+            for other in &choices[1..] {
+                let mut way = self.way.clone();
+                way.push(*other);
+                if other.is_fault(&self.world) { faulty_turns.push_back(way) } else { turns.push_back(way) }
+            }
+            self.step(best)?;
+        }
+    }
+}
+
+/// What the hosts' drivers have been through, which decides what they do next, though no one can look into them.
+#[derive(Default)]
+struct Past {
+    /// By delivery, what it was told.
+    lives: HashMap<u32, Vec<u64>>,
+    /// By host, what its process went through that it may remember.
+    processes: [Vec<u64>; crate::world::HOSTS],
+}
+
+impl Past {
+    fn note(&mut self, world: &World, choice: Choice, contents: &Contents) {
+        match choice {
+            Choice::Deliver { .. } | Choice::Keep { .. } | Choice::Take { .. } | Choice::Return { .. } => {}
+            Choice::Answer { host, delivery, answer } => {
+                let it = &world.hosts[host].deliveries[delivery];
+                let asked = it.asks.map(|asks| asks.shape(contents));
+                let told = hash((answer, asked, it.lost));
+                self.lives.entry(it.life).or_default().push(told);
+                self.processes[host].push(hash((contents.shape(it.content), told)));
+            }
+            Choice::Unread { host, delivery } => {
+                let it = &world.hosts[host].deliveries[delivery];
+                self.processes[host].push(hash((contents.shape(it.content), it.asks.map(|asks| asks.shape(contents)), "unread")));
+            }
+            Choice::Crash { host } | Choice::Start { host } => self.processes[host].clear(),
+            Choice::BrokerRestarts => self.processes.iter_mut().for_each(|process| process.push(hash("cut"))),
+            Choice::Cut { host } | Choice::TimePasses { host } | Choice::Drain { host } | Choice::Abort { host } => {
+                self.processes[host].push(hash(std::mem::discriminant(&choice)));
+            }
+        }
+    }
+
+    fn digest(&self, world: &World, contents: &Contents) -> u64 {
+        let mut world = world.clone();
+        let mut pasts = Vec::new();
+        for (host, process) in world.hosts.iter_mut().zip(&self.processes) {
+            let mut lives: Vec<u64> = Vec::new();
+            for it in &mut host.deliveries {
+                lives.push(hash((self.lives.get(&it.life), it.asks.map(|asks| asks.shape(contents)))));
+                it.life = 0;
+            }
+            pasts.push((process, lives));
+        }
+        world.shaped(contents);
+        hash((world, pasts))
+    }
+}
+
+fn hash(what: impl std::hash::Hash) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(what)
+}
+
+/// The run once more, in words.
+fn tell(sent: Sent, way: &[Choice], planted: Option<Planted>, broken: &Broken) -> String {
+    let contents = Rc::new(RefCell::new(Contents::default()));
+    let mut run = Run::new(sent, &contents, planted);
+    let mut story = Story::default();
+    let mut outcome = run.routes.start(&mut run.world);
+    for choice in way {
+        if outcome.is_err() {
+            break;
+        }
+        story.tell(&run.world, *choice, &contents.borrow());
+        outcome = run.step(*choice);
+    }
+    let told = story.end(broken, &run.world, &contents.borrow());
+    match outcome {
+        Err(again) if again != *broken => format!("{told}\nPlayed again, it ends otherwise: {again}\n"),
+        _ => told,
+    }
+}
