@@ -4,8 +4,10 @@
 //! * `drive`: carries out what one delivery's machine asks for.
 //! * `pauses`: when intake rests.
 //! * `memory`: what is remembered of deliveries that went back to the broker.
+//! * `acknowledged`: the latest acks, whose arrival is in doubt once the consumer is lost.
 //! * `state`: what a route is doing, for `/status` and `/readyz`.
 
+mod acknowledged;
 mod drive;
 mod intake;
 mod memory;

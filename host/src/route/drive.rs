@@ -12,10 +12,11 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
+use super::intake::Epoch;
 use super::memory::{CopyKey, Remembered};
 use super::{Route, RouteWork};
 use crate::broker::{Delivery, Origin, Settlement, Settler};
-use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Rules, Work};
+use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Work};
 use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
@@ -26,7 +27,7 @@ type Operation = Pin<Box<dyn Future<Output = Input> + Send>>;
 
 impl Route {
     /// Takes a delivery from its slot to its end.
-    pub(super) async fn drive(self: Arc<Self>, delivery: Delivery, rules: Arc<Rules>, slot: OwnedSemaphorePermit) {
+    pub(super) async fn drive(self: Arc<Self>, delivery: Delivery, epoch: Arc<Epoch>, slot: OwnedSemaphorePermit) {
         self.metrics.in_flight.inc();
         let id = delivery.message.id.clone();
         let settler: Arc<dyn Settler> = Arc::from(delivery.settler);
@@ -38,7 +39,7 @@ impl Route {
             settler: Arc::clone(&settler),
         };
         // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
-        if AssertUnwindSafe(self.take_on(delivery, rules)).catch_unwind().await.is_err() {
+        if AssertUnwindSafe(self.take_on(delivery, &epoch)).catch_unwind().await.is_err() {
             error!(route = %self.spec.name, id, "a panic while a delivery was in work: it goes back to the broker");
             if let Err(error) = settler.settle(Settlement::Release).await {
                 error!(route = %self.spec.name, id, %error, "it could not be handed back");
@@ -48,13 +49,13 @@ impl Route {
         drop(slot);
     }
 
-    async fn take_on(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>) {
+    async fn take_on(self: &Arc<Self>, delivery: InWork, epoch: &Epoch) {
         let may_be_known = delivery.redelivered && !self.memory.is_empty();
         let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
         match key.and_then(|key| self.memory.take(key)) {
-            Some(Remembered::Done) => self.acknowledge_unrun(&delivery).await,
-            Some(Remembered::Open(known)) => self.run_machine(delivery, rules, known).await,
-            None => self.run_machine(delivery, rules, KnownStarts::default()).await,
+            Some(Remembered::Done) => self.acknowledge_unrun(&delivery, epoch).await,
+            Some(Remembered::Open(known)) => self.run_machine(delivery, epoch, known).await,
+            None => self.run_machine(delivery, epoch, KnownStarts::default()).await,
         }
     }
 
@@ -65,17 +66,18 @@ impl Route {
     }
 
     /// The outcome of this copy is durable already; only its ack was lost (rule 13).
-    async fn acknowledge_unrun(&self, delivery: &InWork) {
+    async fn acknowledge_unrun(&self, delivery: &InWork, epoch: &Epoch) {
         if delivery.settler.settle(Settlement::Ack).await.is_err() {
             self.remember(&delivery.message, Remembered::Done);
             return;
         }
+        epoch.note_ack(&delivery.message, &self.memory);
         let id = delivery.message.id.clone();
         let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt: 0 };
         self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why: SkipReason::AckLost });
     }
 
-    async fn run_machine(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>, known: KnownStarts) {
+    async fn run_machine(self: &Arc<Self>, delivery: InWork, epoch: &Epoch, known: KnownStarts) {
         let InWork { message, origin, redelivered, lost, settler } = delivery;
         let work = match &self.spec.work {
             RouteWork::Handle { .. } => Work::Handle,
@@ -91,7 +93,8 @@ impl Route {
         }));
         let mut life = Life {
             route: self,
-            machine: Machine::new(rules, arrival),
+            epoch,
+            machine: Machine::new(Arc::clone(&epoch.rules), arrival),
             message,
             redelivered,
             settler,
@@ -154,6 +157,7 @@ struct InWork {
 /// One delivery in work.
 struct Life<'r> {
     route: &'r Arc<Route>,
+    epoch: &'r Epoch,
     machine: Machine,
     message: Arc<Message>,
     redelivered: bool,
@@ -268,12 +272,14 @@ impl Life<'_> {
                 self.route.remember(&self.message, Remembered::Done);
             }
             Some(Ending::Lost { durable: false } | Ending::Requeued | Ending::Released) | None => {}
-            // Another hand-over of this copy may have left a memory behind, which must not stand for a later message.
-            Some(_) if self.redelivered && !self.route.memory.is_empty() => {
-                let key = CopyKey::of(&self.message);
-                key.and_then(|key| self.route.memory.take(key));
+            Some(_) => {
+                // Another hand-over of this copy may have left a memory behind, which must not stand for a later message.
+                if self.redelivered && !self.route.memory.is_empty() {
+                    let key = CopyKey::of(&self.message);
+                    key.and_then(|key| self.route.memory.take(key));
+                }
+                self.epoch.note_ack(&self.message, &self.route.memory);
             }
-            Some(_) => {}
         }
     }
 }
