@@ -112,7 +112,7 @@ impl Hosts for Machines<'_> {
                 return world.asked(host, delivery, ack, &self.arena.borrow().contents);
             }
             Some(Remembered::Open(known)) => known,
-            None => Known::default(),
+            Some(Remembered::Told(_)) | None => Known::default(),
         };
         world.hosts[host].deliveries[delivery].life = self.arena.borrow_mut().life(it.content, redelivered, known);
         self.feed(world, host, delivery, Fed::Start)

@@ -8,11 +8,12 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use reprieve::message::Message;
+use reprieve::observer::Observer;
 
 use crate::contents::{ContentId, Contents};
 use crate::routes::{Planted, Routes};
 use crate::story::Story;
-use crate::world::{Broken, Choice, Limits, World};
+use crate::world::{Broken, Choice, HOSTS, Limits, Remembered, Times, World};
 
 /// What the runs have seen.
 #[derive(Debug)]
@@ -46,6 +47,7 @@ impl Sent {
 pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>, time: Duration) -> Result<Seen, String> {
     let begin = Instant::now();
     let contents = Rc::new(RefCell::new(Contents::default()));
+    let observer = Observer::new();
     let mut known = HashSet::new();
     let (mut runs, mut depth) = (0, 0);
     let mut layer: VecDeque<Vec<Choice>> = VecDeque::from([Vec::new()]);
@@ -56,7 +58,7 @@ pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>, ti
             if begin.elapsed() > time {
                 return Ok(Seen { runs, states: known.len(), depth, faults: finished, took: begin.elapsed() });
             }
-            let mut run = Run::new(sent, &contents, planted);
+            let mut run = Run::new(sent, &contents, &observer, planted);
             runs += 1;
             let outcome = run.play(&way, limits, &mut known, &mut layer, &mut after_a_fault);
             depth = depth.max(run.way.len());
@@ -78,9 +80,9 @@ struct Run {
 }
 
 impl Run {
-    fn new(sent: Sent, contents: &Rc<RefCell<Contents>>, planted: Option<Planted>) -> Self {
+    fn new(sent: Sent, contents: &Rc<RefCell<Contents>>, observer: &Observer, planted: Option<Planted>) -> Self {
         let world = World::new(&sent.originals(&mut contents.borrow_mut()));
-        Self { world, routes: Routes::new(Rc::clone(contents), planted), way: Vec::new(), past: Past::default() }
+        Self { world, routes: Routes::new(Rc::clone(contents), observer.clone(), planted), way: Vec::new(), past: Past::default() }
     }
 
     fn step(&mut self, choice: Choice) -> Result<(), Broken> {
@@ -126,51 +128,63 @@ impl Run {
     }
 }
 
-/// What the hosts' drivers have been through, which decides what they do next, though no one can look into them.
+/// What the hosts' drivers were told, which decides what they do next, though no one can look into them. How much is left of a
+/// wait is not told apart.
 #[derive(Default)]
 struct Past {
-    /// By delivery, what it was told.
-    lives: HashMap<u32, Vec<u64>>,
-    /// By host, what its process went through that it may remember.
-    processes: [Vec<u64>; crate::world::HOSTS],
+    /// By delivery.
+    lives: HashMap<u32, u64>,
+    /// By host and content, for what the process may remember of it.
+    processes: [HashMap<ContentId, u64>; HOSTS],
 }
 
 impl Past {
     fn note(&mut self, world: &World, choice: Choice, contents: &Contents) {
         match choice {
-            Choice::Deliver { .. } | Choice::Keep { .. } | Choice::Take { .. } | Choice::Return { .. } => {}
             Choice::Answer { host, delivery, answer } => {
                 let it = &world.hosts[host].deliveries[delivery];
-                let asked = it.asks.map(|asks| asks.shape(contents));
-                let told = hash((answer, asked, it.lost));
-                self.lives.entry(it.life).or_default().push(told);
-                self.processes[host].push(hash((contents.shape(it.content), told)));
+                let told = hash((answer, it.asks.map(|asks| asks.shape(contents)), it.lost));
+                let life = self.lives.entry(it.life).or_default();
+                *life = hash((*life, told));
+                self.tell(host, it.content, told);
             }
             Choice::Unread { host, delivery } => {
                 let it = &world.hosts[host].deliveries[delivery];
-                self.processes[host].push(hash((contents.shape(it.content), it.asks.map(|asks| asks.shape(contents)), "unread")));
+                self.tell(host, it.content, hash((it.asks.map(|asks| asks.shape(contents)), "unread")));
+                self.blow(world, host, "cut");
             }
             Choice::Crash { host } | Choice::Start { host } => self.processes[host].clear(),
-            Choice::BrokerRestarts => self.processes.iter_mut().for_each(|process| process.push(hash("cut"))),
-            Choice::Cut { host } | Choice::TimePasses { host } | Choice::Drain { host } | Choice::Abort { host } => {
-                self.processes[host].push(hash(std::mem::discriminant(&choice)));
-            }
+            Choice::BrokerRestarts => (0..HOSTS).for_each(|host| self.blow(world, host, "cut")),
+            Choice::Cut { host } => self.blow(world, host, "cut"),
+            Choice::Drain { host } | Choice::Abort { host } => self.blow(world, host, "stop"),
+            Choice::TimePasses { .. } | Choice::Deliver { .. } | Choice::Keep { .. } | Choice::Take { .. } | Choice::Return { .. } => {}
         }
+    }
+
+    fn tell(&mut self, host: usize, content: ContentId, told: u64) {
+        let process = self.processes[host].entry(content).or_default();
+        *process = hash((*process, told));
+    }
+
+    fn blow(&mut self, world: &World, host: usize, blow: &str) {
+        for it in &world.hosts[host].deliveries {
+            self.processes[host].entry(it.content).or_default();
+            let life = self.lives.entry(it.life).or_default();
+            *life = hash((*life, blow));
+        }
+        self.processes[host].values_mut().for_each(|process| *process = hash((*process, blow)));
     }
 
     fn digest(&self, world: &World, contents: &Contents) -> u64 {
         let mut world = world.clone();
-        let mut pasts = Vec::new();
         for (host, process) in world.hosts.iter_mut().zip(&self.processes) {
-            let mut lives: Vec<u64> = Vec::new();
             for it in &mut host.deliveries {
-                lives.push(hash((self.lives.get(&it.life), it.asks.map(|asks| asks.shape(contents)))));
-                it.life = 0;
+                let life = self.lives.get(&it.life).copied().unwrap_or_default();
+                it.life = u32::try_from(life & 0xffff_ffff).expect("32 bits");
             }
-            pasts.push((process, lives));
+            host.memory = process.iter().map(|(content, told)| (*content, Remembered::Told(*told))).collect();
         }
-        world.shaped(contents);
-        hash((world, pasts))
+        hash(world.canonical(contents, Times::Apart))
     }
 }
 
@@ -181,7 +195,7 @@ fn hash(what: impl std::hash::Hash) -> u64 {
 /// The run once more, in words.
 fn tell(sent: Sent, way: &[Choice], planted: Option<Planted>, broken: &Broken) -> String {
     let contents = Rc::new(RefCell::new(Contents::default()));
-    let mut run = Run::new(sent, &contents, planted);
+    let mut run = Run::new(sent, &contents, &Observer::new(), planted);
     let mut story = Story::default();
     let mut outcome = run.routes.start(&mut run.world);
     for choice in way {

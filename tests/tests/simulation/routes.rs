@@ -44,6 +44,7 @@ pub(crate) struct Routes {
     processes: Vec<Process>,
     next_life: u32,
     planted: Option<Planted>,
+    observer: Observer,
 }
 
 /// One host's process. With its runtime all its tasks die.
@@ -55,7 +56,7 @@ struct Process {
 }
 
 impl Process {
-    fn start(planted: Option<Planted>) -> Self {
+    fn start(observer: &Observer, planted: Option<Planted>) -> Self {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_time().start_paused(true).build().expect("a runtime without I/O needs nothing");
         let desk = Arc::new(Desk::default());
@@ -71,7 +72,7 @@ impl Process {
         let inside = runtime.enter();
         let begin = Instant::now();
         let judge = Arc::new(ScriptedJudge(Arc::clone(&desk)));
-        let route = Route::new(spec, judge, Observer::new(), shutdown.clone())
+        let route = Route::new(spec, judge, observer.clone(), shutdown.clone())
             .with_clock(Arc::new(move || BEGIN.after(begin.elapsed())));
         runtime.spawn(Arc::new(route).run());
         drop(inside);
@@ -93,9 +94,9 @@ impl Process {
 }
 
 impl Routes {
-    pub(crate) fn new(contents: Rc<RefCell<Contents>>, planted: Option<Planted>) -> Self {
-        let processes = (0..HOSTS).map(|_| Process::start(planted)).collect();
-        Self { contents, processes, next_life: 0, planted }
+    pub(crate) fn new(contents: Rc<RefCell<Contents>>, observer: Observer, planted: Option<Planted>) -> Self {
+        let processes = (0..HOSTS).map(|_| Process::start(&observer, planted)).collect();
+        Self { contents, processes, next_life: 0, planted, observer }
     }
 
     /// Lets both hosts come to ask for their first messages.
@@ -164,7 +165,7 @@ impl Hosts for Routes {
     }
 
     fn replace(&mut self, world: &mut World, host: usize) -> Result<(), Broken> {
-        self.processes[host] = Process::start(self.planted);
+        self.processes[host] = Process::start(&self.observer, self.planted);
         self.quiet(world, host)
     }
 

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::time::{Duration, Instant};
 
 use crate::machines::{Arena, Machines, Tampering};
-use crate::world::{Broken, Choice, Limits, World};
+use crate::world::{Broken, Choice, Limits, Times, World};
 
 /// What a search has seen.
 #[derive(Debug)]
@@ -138,5 +138,5 @@ fn way_to(steps: &[Step], number: u32, last: Option<Choice>) -> Vec<Choice> {
 
 /// 64 bits stand for a state: among ten million of them, the odds that any two collide are one to a few hundred thousand.
 fn digest(world: &World, arena: &RefCell<Arena>) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(world.canonical(&arena.borrow().contents))
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(world.canonical(&arena.borrow().contents, Times::Alike))
 }

@@ -12,6 +12,7 @@ use std::fmt;
 
 pub(crate) use asking::name;
 pub(crate) use books::Book;
+pub(crate) use canonical::Times;
 pub(crate) use choices::{Answer, Choice, Said};
 pub(crate) use doing::Limits;
 
@@ -56,7 +57,7 @@ pub(crate) struct Host {
     pub(crate) starts: Vec<(ContentId, u8)>,
     /// Contents whose outcome is durable to the knowledge of this process, while it also knows that their ack was lost.
     pub(crate) owes_ack: Vec<ContentId>,
-    /// What a modelled driver remembers; empty where the driver is the real one.
+    /// What its driver remembers, as far as that is known.
     pub(crate) memory: Vec<(ContentId, Remembered)>,
     /// The acks that it wrote on this channel, as it remembers them too.
     pub(crate) acknowledged: Vec<ContentId>,
@@ -77,6 +78,8 @@ pub(crate) enum Phase {
 pub(crate) enum Remembered {
     Open(KnownStartsOf),
     Done,
+    /// Of a real driver, into which nobody can look: a digest of what it was told about the copy.
+    Told(u64),
 }
 
 /// The host's `KnownStarts`, in a form that can be hashed.

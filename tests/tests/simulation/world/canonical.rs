@@ -3,6 +3,15 @@
 use super::{Asks, World};
 use crate::contents::{ContentId, Contents};
 
+/// What the times in copies are worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Times {
+    /// The clock stands still, so that they are the same in every order of events.
+    Alike,
+    /// They differ from run to run.
+    Apart,
+}
+
 impl World {
     /// The same for all states that go on alike and break the same laws:
     ///
@@ -11,7 +20,7 @@ impl World {
     /// * however many faults it took, which a search goes through in rising order;
     /// * whatever is known of contents that can never come again;
     /// * whatever the ends of a message are, as long as as many more are allowed.
-    pub(crate) fn canonical(&self, contents: &Contents) -> Self {
+    pub(crate) fn canonical(&self, contents: &Contents, times: Times) -> Self {
         let mut world = self.clone();
         world.faults = 0;
         world.forget_the_past(contents);
@@ -23,6 +32,9 @@ impl World {
             book.caught_in_faults = (book.sent + book.caught_in_faults).saturating_sub(ends);
             book.drops = ends.min(book.sent);
             book.successes = 0;
+        }
+        if times == Times::Apart {
+            world.name_by_shape(contents);
         }
         world.ready.sort_unstable();
         world.tier.sort_unstable();
@@ -64,7 +76,7 @@ impl World {
     }
 
     /// The same with each content named by what it is but for the times in it, and by how many came before it that are alike.
-    pub(crate) fn shaped(&mut self, contents: &Contents) {
+    fn name_by_shape(&mut self, contents: &Contents) {
         let mut order: Vec<ContentId> = self.books.iter().flat_map(|book| &book.lines).map(|line| line.content).collect();
         order.sort_unstable();
         let rank = |content: ContentId| {
@@ -86,9 +98,9 @@ impl World {
             }
             host.starts.iter_mut().for_each(|(content, _)| *content = rank(*content));
             host.owes_ack.iter_mut().for_each(|content| *content = rank(*content));
+            host.memory.iter_mut().for_each(|(content, _)| *content = rank(*content));
         }
         self.books.iter_mut().flat_map(|book| &mut book.lines).for_each(|line| line.content = rank(line.content));
-        self.faults = 0;
     }
 }
 

@@ -63,6 +63,10 @@ impl Choice {
     /// Something that should not happen.
     pub(crate) fn is_fault(self, world: &World) -> bool {
         match self {
+            // A policy that is asked about interruptions alone, and lets the message go on, could do so for ever.
+            Self::Answer { host, delivery, answer: Answer::Verdict(Said::Retry | Said::Delay | Said::Requeue) } => {
+                !world.hosts[host].deliveries[delivery].failed.run
+            }
             Self::Answer { answer, .. } => matches!(
                 answer,
                 Answer::FailedRun | Answer::Refused | Answer::Outage | Answer::TooLarge | Answer::Verdict(Said::Fault)
