@@ -49,9 +49,6 @@ impl Machines<'_> {
                 self.remember_open(world, host, content, turn);
             }
             world.asked(host, delivery, asks, &self.arena.borrow().contents)?;
-            if self.tampering == Some(Tampering::WaitsForNothing) && asks == Asks::Time {
-                return self.feed(world, host, delivery, Fed::Answer(Answer::TimePassed));
-            }
         }
         match turn.ending {
             None => return Ok(()),

@@ -7,12 +7,13 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use reprieve::message::Message;
 use reprieve::observer::Observer;
 
 use crate::contents::{ContentId, Contents};
 use crate::routes::{Planted, Routes};
+use crate::sent::Sent;
 use crate::story::Story;
+use crate::wander::{Draw, Wandered, wander};
 use crate::world::{Broken, Choice, HOSTS, Limits, Remembered, Times, World};
 
 /// What the runs have seen.
@@ -22,42 +23,22 @@ pub(crate) struct Seen {
     pub(crate) states: usize,
     /// Events of the longest run.
     pub(crate) depth: usize,
-    /// Every order up to so many faults was played; those with more were not finished in time.
-    pub(crate) faults: Option<u8>,
     pub(crate) took: Duration,
 }
 
 /// A run goes on for so many events at most when nothing else goes wrong. What takes longer never ends.
 const LONGEST_REST: usize = 150;
 
-/// The messages: so many different ones, each sent so often.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sent {
-    pub(crate) messages: u8,
-    pub(crate) times: u8,
-}
-
-impl Sent {
-    pub(crate) fn originals(self, contents: &mut Contents) -> Vec<(ContentId, u8)> {
-        let number = |n| contents.number(&Message::new("body").with_id(format!("m{n}")));
-        (1..=self.messages).map(number).map(|content| (content, self.times)).collect()
-    }
-}
-
-pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>, time: Duration) -> Result<Seen, String> {
+pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>) -> Result<Seen, String> {
     let begin = Instant::now();
     let contents = Rc::new(RefCell::new(Contents::default()));
     let observer = Observer::new();
     let mut known = HashSet::new();
     let (mut runs, mut depth) = (0, 0);
     let mut layer: VecDeque<Vec<Choice>> = VecDeque::from([Vec::new()]);
-    let mut finished = None;
-    for faults in 0..=limits.faults {
+    for _ in 0..=limits.faults {
         let mut after_a_fault = VecDeque::new();
         while let Some(way) = layer.pop_front() {
-            if begin.elapsed() > time {
-                return Ok(Seen { runs, states: known.len(), depth, faults: finished, took: begin.elapsed() });
-            }
             let mut run = Run::new(sent, &contents, &observer, planted);
             runs += 1;
             let outcome = run.play(&way, limits, &mut known, &mut layer, &mut after_a_fault);
@@ -66,10 +47,22 @@ pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>, ti
                 return Err(tell(sent, &run.way, planted, &broken));
             }
         }
-        finished = Some(faults);
         layer = after_a_fault;
     }
-    Ok(Seen { runs, states: known.len(), depth, faults: finished, took: begin.elapsed() })
+    Ok(Seen { runs, states: known.len(), depth, took: begin.elapsed() })
+}
+
+/// Plays so many runs with faults drawn at random.
+pub(crate) fn play_at_random(sent: Sent, limits: &Limits, runs: u64) -> Result<Wandered, String> {
+    let (contents, observer) = (Rc::new(RefCell::new(Contents::default())), Observer::new());
+    let mut wandered = Wandered::new();
+    for seed in 0..runs {
+        let mut run = Run::new(sent, &contents, &observer, None);
+        run.routes.start(&mut run.world).map_err(|broken| tell(sent, &[], None, &broken))?;
+        wander(run.world, &mut run.routes, limits, &mut Draw::new(seed), &mut wandered)
+            .map_err(|(way, broken)| tell(sent, &way, None, &broken))?;
+    }
+    Ok(wandered)
 }
 
 struct Run {

@@ -6,6 +6,9 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::time::{Duration, Instant};
 
 use crate::machines::{Arena, Machines, Tampering};
+use crate::sent::Sent;
+use crate::story::Story;
+use crate::wander::{Draw, Wandered, wander};
 use crate::world::{Broken, Choice, Limits, Times, World};
 
 /// What a search has seen.
@@ -22,9 +25,9 @@ pub(crate) struct Seen {
 
 /// The way to a law that does not hold.
 #[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) way: Vec<Choice>,
-    pub(crate) broken: Broken,
+struct Found {
+    way: Vec<Choice>,
+    broken: Broken,
 }
 
 /// How a state was come by, and where it goes when all goes well.
@@ -36,7 +39,52 @@ struct Step {
 
 const NOWHERE: u32 = u32::MAX;
 
-pub(crate) fn search(
+/// Searches every order of events with so many faults.
+pub(crate) fn search(sent: Sent, tampering: Option<Tampering>, limits: &Limits) -> Result<Seen, String> {
+    let arena = RefCell::new(Arena::new());
+    let start = start(sent, &arena);
+    let found = search_from(&start, &arena, tampering, limits);
+    found.map_err(|found| tell(start, &arena, tampering, &found.way, &found.broken))
+}
+
+/// Draws so many runs at random.
+pub(crate) fn search_at_random(sent: Sent, limits: &Limits, runs: u64) -> Result<Wandered, String> {
+    let arena = RefCell::new(Arena::new());
+    let start = start(sent, &arena);
+    let mut wandered = Wandered::new();
+    for seed in 0..runs {
+        let mut machines = Machines { arena: &arena, tampering: None };
+        wander(start.clone(), &mut machines, limits, &mut Draw::new(seed), &mut wandered)
+            .map_err(|(way, broken)| tell(start.clone(), &arena, None, &way, &broken))?;
+    }
+    Ok(wandered)
+}
+
+fn start(sent: Sent, arena: &RefCell<Arena>) -> World {
+    let mut world = World::new(&sent.originals(&mut arena.borrow_mut().contents));
+    world.hosts.iter_mut().for_each(|host| host.takes = true);
+    world
+}
+
+/// The way once more, in words.
+fn tell(
+    mut world: World,
+    arena: &RefCell<Arena>,
+    tampering: Option<Tampering>,
+    way: &[Choice],
+    broken: &Broken,
+) -> String {
+    let mut story = Story::default();
+    for choice in way {
+        story.tell(&world, *choice, &arena.borrow().contents);
+        // The last one breaks the law, as it did before.
+        let _ = world.happen(*choice, &mut Machines { arena, tampering });
+    }
+    let contents = &arena.borrow().contents;
+    story.end(broken, &world, contents)
+}
+
+fn search_from(
     start: &World,
     arena: &RefCell<Arena>,
     tampering: Option<Tampering>,
@@ -82,7 +130,6 @@ pub(crate) fn search(
             frontier = next;
             depth += usize::from(!frontier.is_empty());
         }
-        println!("{} states, {transitions} transitions, {:?}", steps.len(), begin.elapsed());
         if !after_a_fault.is_empty() {
             layers.push(after_a_fault);
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use reprieve::broker::{Origin, PublishError, SettleError, Settlement, Target};
 use reprieve::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Rules, Work};
 use reprieve::handler_error::HandlerError;
+use reprieve::topic::Tier;
 use reprieve::verdict::{Action, Decision, Fault, FaultKind, Verdict};
 
 use crate::contents::{ContentId, Contents};
@@ -57,20 +58,15 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    pub(crate) fn new(rules: Rules) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             contents: Contents::default(),
-            rules: Arc::new(rules),
+            rules: Arc::new(rules()),
             machines: Vec::new(),
             numbers: HashMap::new(),
             begun: HashMap::new(),
             turns: HashMap::new(),
         }
-    }
-
-    /// States of the machine and transitions between them that were seen.
-    pub(crate) fn size(&self) -> (usize, usize) {
-        (self.machines.len(), self.turns.len())
     }
 
     /// A machine for a delivery that has just arrived.
@@ -143,6 +139,16 @@ impl Arena {
         }
         number
     }
+}
+
+fn rules() -> Rules {
+    let mut rules = Rules::new("orders", "orders");
+    rules.tiers = vec![Tier { name: "30s".to_owned(), delay: Duration::from_secs(30) }];
+    rules.dead_letters.insert("default".to_owned(), "orders.dlq".into());
+    rules.retry.max_attempts = 2;
+    rules.publish.tries = 2;
+    rules.max_interruptions = 2;
+    rules
 }
 
 pub(crate) fn how(settlement: Settlement) -> How {

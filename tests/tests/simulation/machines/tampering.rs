@@ -14,8 +14,6 @@ pub(crate) enum Tampering {
     ForgetsStarts,
     /// Lost acks are not remembered.
     ForgetsLostAcks,
-    /// What it is to wait for is done at once.
-    WaitsForNothing,
     /// A lost delivery is carried on with as if it were not.
     OverlooksLosses,
     /// What is to be handed back is acknowledged.
