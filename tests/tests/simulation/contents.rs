@@ -34,9 +34,10 @@ impl Contents {
         }
         let number = ContentId::try_from(self.all.len()).expect("a simulation makes fewer copies than that");
         let attempts = message.headers.get("reprieve-attempts").and_then(|value| value.as_i64()).unwrap_or(0);
-        let due = message.headers.text("reprieve-due").map(|due| {
-            Timestamp::from(humantime::parse_rfc3339(due).expect("a host writes times that can be read"))
-        });
+        let due = message
+            .headers
+            .text("reprieve-due")
+            .map(|due| Timestamp::from(humantime::parse_rfc3339(due).expect("a host writes times that can be read")));
         let names: Vec<&str> = message.headers.iter().map(|(name, _)| name).collect();
         let shape = BuildHasherDefault::<DefaultHasher>::default().hash_one((&message.id, attempts, names));
         self.all.push(Content {

@@ -29,7 +29,14 @@ impl Machines<'_> {
         self.carry_out(world, host, delivery, &turn, fed == Fed::Lost)
     }
 
-    fn carry_out(&mut self, world: &mut World, host: usize, delivery: usize, turn: &Turn, is_loss: bool) -> Result<(), Broken> {
+    fn carry_out(
+        &mut self,
+        world: &mut World,
+        host: usize,
+        delivery: usize,
+        turn: &Turn,
+        is_loss: bool,
+    ) -> Result<(), Broken> {
         let it = &mut world.hosts[host].deliveries[delivery];
         let (content, was_redelivered) = (it.content, turn.redelivered);
         let goes_back = matches!(it.asks, Some(Asks::Settle { how, .. }) if !how.removes());

@@ -48,16 +48,16 @@ fn one_message_keeps_the_rules_in_every_order_of_events() {
 
 #[test]
 fn one_message_keeps_the_rules_where_a_host_has_one_slot() {
-    machine(ONE, 4, 1, 50_000);
+    machine(ONE, 4, 1, 300_000);
 }
 
 #[test]
 fn two_messages_keep_the_rules_in_every_order_of_events() {
-    machine(TWO, 1, 2, 5_000);
+    machine(TWO, 1, 2, 3_000);
 }
 
 #[test]
-fn a_message_that_was_sent_twice_is_handled_twice_or_more() {
+fn a_message_that_was_sent_twice_is_not_lost() {
     machine(TWINS, 2, 1, 5_000);
 }
 
@@ -84,7 +84,7 @@ fn the_route_driver_keeps_the_rules_on_one_message() {
 
 #[test]
 fn the_route_driver_keeps_the_rules_on_two_messages() {
-    driver(TWO, 1, 2_000);
+    driver(TWO, 1, 10_000);
 }
 
 #[test]

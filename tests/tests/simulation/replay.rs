@@ -75,7 +75,12 @@ struct Run {
 impl Run {
     fn new(sent: Sent, contents: &Rc<RefCell<Contents>>, observer: &Observer, planted: Option<Planted>) -> Self {
         let world = World::new(&sent.originals(&mut contents.borrow_mut()));
-        Self { world, routes: Routes::new(Rc::clone(contents), observer.clone(), planted), way: Vec::new(), past: Past::default() }
+        Self {
+            world,
+            routes: Routes::new(Rc::clone(contents), observer.clone(), planted),
+            way: Vec::new(),
+            past: Past::default(),
+        }
     }
 
     fn step(&mut self, choice: Choice) -> Result<(), Broken> {
@@ -150,7 +155,11 @@ impl Past {
             Choice::BrokerRestarts => (0..HOSTS).for_each(|host| self.blow(world, host, "cut")),
             Choice::Cut { host } => self.blow(world, host, "cut"),
             Choice::Drain { host } | Choice::Abort { host } => self.blow(world, host, "stop"),
-            Choice::TimePasses { .. } | Choice::Deliver { .. } | Choice::Keep { .. } | Choice::Take { .. } | Choice::Return { .. } => {}
+            Choice::TimePasses { .. }
+            | Choice::Deliver { .. }
+            | Choice::Keep { .. }
+            | Choice::Take { .. }
+            | Choice::Return { .. } => {}
         }
     }
 

@@ -21,10 +21,10 @@ use broker::{Scripted, ScriptedHandler, ScriptedJudge};
 use desk::{Desk, Happened};
 
 /// A handler may take so long.
-const TIMEOUT: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// When nothing happens for so long, nothing ever will.
-const FOR_EVER: Duration = Duration::from_secs(3 * 3600);
+/// Longer than anything that a host waits for, and so short that a run is over before a host forgets what it did.
+const FOR_EVER: Duration = Duration::from_secs(100);
 
 /// Rounds in which nothing is asked before a host counts as quiet: longer than any chain of tasks that wake each other.
 const QUIET_ROUNDS: usize = 4;
@@ -172,7 +172,11 @@ impl Hosts for Routes {
     fn stop(&mut self, world: &mut World, host: usize, now: bool) -> Result<(), Broken> {
         debug_assert_ne!(world.hosts[host].phase, Phase::Up);
         let shutdown = &self.processes[host].shutdown;
-        if now { shutdown.abort.cancel() } else { shutdown.drain.cancel() }
+        if now {
+            shutdown.abort.cancel()
+        } else {
+            shutdown.drain.cancel()
+        }
         self.quiet(world, host)
     }
 

@@ -41,7 +41,15 @@ fn sentence(world: &World, choice: Choice, contents: &Contents) -> String {
         Choice::Keep { host, delivery } => {
             let it = &world.hosts[host].deliveries[delivery];
             let Some(Asks::Publish { to, .. }) = it.asks else { return String::new() };
-            (format!("{} publishes the copy of m{} to {}; the broker keeps it", name(host), it.message + 1, place(to)), host)
+            (
+                format!(
+                    "{} publishes the copy of m{} to {}; the broker keeps it",
+                    name(host),
+                    it.message + 1,
+                    place(to)
+                ),
+                host,
+            )
         }
         Choice::Take { host, delivery } => {
             let it = &world.hosts[host].deliveries[delivery];
@@ -62,7 +70,9 @@ fn sentence(world: &World, choice: Choice, contents: &Contents) -> String {
             return format!("{} comes back from the tier", thing(world.tier[letter], contents));
         }
         Choice::Cut { host } => (format!("the connection of {} is cut; what it holds goes back", name(host)), host),
-        Choice::Crash { host } => (format!("{} dies, with all that it remembers, and is started again", name(host)), host),
+        Choice::Crash { host } => {
+            (format!("{} dies, with all that it remembers, and is started again", name(host)), host)
+        }
         Choice::BrokerRestarts => return "the broker restarts: both connections end".to_owned(),
         Choice::Drain { host } => (format!("{} is asked to stop, and drains", name(host)), host),
         Choice::Abort { host } => (format!("the time of {} to drain is over", name(host)), host),
@@ -109,16 +119,17 @@ fn books(world: &World, contents: &Contents) -> String {
     line("in the dead-letter queue", &world.dead_letters);
     for (host, at) in world.hosts.iter().enumerate() {
         for it in &at.deliveries {
-            let holds = it.holds.map_or("which the broker has back or forgot".to_owned(), |held| thing(held, contents));
-            let asks = it.asks.map_or("nothing yet".to_owned(), asks);
-            writeln!(text, "  in work at {}: m{} ({holds}); it waits for {asks}", name(host), it.message + 1)
+            let letter = Letter { message: it.message, content: it.content, redelivered: false };
+            let holds = if it.holds.is_some() { "" } else { ", which the broker does not hold for it any more" };
+            let asks = it.asks.map_or(String::new(), |it| format!("; it waits for {}", asks(it)));
+            writeln!(text, "  in work at {}: {}{holds}{asks}", name(host), thing(letter, contents))
                 .expect("writing to a string cannot fail");
         }
     }
     for (message, book) in world.books.iter().enumerate() {
         writeln!(
             text,
-            "  m{}: handled {}, dropped {}; in work at {} faults that can make it twice",
+            "  m{}: handled {}, dropped {}; hand-overs of it that were caught in faults, and may count twice: {}",
             message + 1,
             times(book.successes),
             times(book.drops),
@@ -145,7 +156,7 @@ fn asks(asks: Asks) -> String {
         Asks::Publish { to, kept, .. } => {
             format!("the confirm from {}{}", place(to), if kept { ", which keeps the copy" } else { "" })
         }
-        Asks::Settle { how, .. } => format!("the broker after it {} it", verb(how)),
+        Asks::Settle { how, .. } => format!("the broker, which it told that it {} it", verb(how)),
     }
 }
 

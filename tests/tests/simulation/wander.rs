@@ -58,7 +58,8 @@ pub(crate) fn wander(
             return Err((way, Broken { law: "every failure reaches an end (rule 5)", text }));
         }
         let goes_wrong = choices.len() > good && draw.below(3) == 0;
-        let choice = if goes_wrong { choices[good + draw.below(choices.len() - good)] } else { choices[draw.below(good)] };
+        let choice =
+            if goes_wrong { choices[good + draw.below(choices.len() - good)] } else { choices[draw.below(good)] };
         way.push(choice);
         world.happen(choice, hosts).map_err(|broken| (way.clone(), broken))?;
     }

@@ -124,12 +124,21 @@ pub(crate) struct Failed {
 /// What a host waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Asks {
-    Run { attempt: u32 },
+    Run {
+        attempt: u32,
+    },
     Verdict,
     /// Time to pass.
     Time,
-    Publish { to: Place, content: ContentId, kept: bool },
-    Settle { how: How, taken: bool },
+    Publish {
+        to: Place,
+        content: ContentId,
+        kept: bool,
+    },
+    Settle {
+        how: How,
+        taken: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

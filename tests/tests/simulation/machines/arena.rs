@@ -78,11 +78,7 @@ impl Arena {
             message: Arc::clone(self.contents.message(content)),
             origin: Origin::default(),
             redelivered,
-            known: KnownStarts {
-                starts: known.starts,
-                requeues: known.requeues,
-                interruptions: known.interruptions,
-            },
+            known: KnownStarts { starts: known.starts, requeues: known.requeues, interruptions: known.interruptions },
             work: Work::Handle,
             at: self.contents.due(content),
         };
@@ -100,8 +96,7 @@ impl Arena {
         // The clock stands still while a machine lives: the length of its waits changes nothing that it does after them.
         machine.handle(input(fed), self.contents.due(content), &mut effects);
         let starts = machine.known_starts();
-        let known =
-            Known { starts: starts.starts, requeues: starts.requeues, interruptions: starts.interruptions };
+        let known = Known { starts: starts.starts, requeues: starts.requeues, interruptions: starts.interruptions };
         let (mut stops, mut asks, mut ending) = (false, None, None);
         for effect in effects {
             match effect {

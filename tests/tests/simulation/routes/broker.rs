@@ -45,7 +45,12 @@ impl Broker for Scripted {
 
     async fn consume(&self, _: &str, _: u16) -> Result<Box<dyn Consumer>, BrokerError> {
         let channel = self.desk.channel();
-        Ok(Box::new(ScriptedConsumer { desk: Arc::clone(&self.desk), channel, planted: self.planted, kept: Vec::new() }))
+        Ok(Box::new(ScriptedConsumer {
+            desk: Arc::clone(&self.desk),
+            channel,
+            planted: self.planted,
+            kept: Vec::new(),
+        }))
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {

@@ -8,7 +8,13 @@ const MOST_RESHAPED: u8 = 5;
 
 impl World {
     /// A host asks for something on a delivery.
-    pub(crate) fn asked(&mut self, host: usize, delivery: usize, asks: Asks, contents: &Contents) -> Result<(), Broken> {
+    pub(crate) fn asked(
+        &mut self,
+        host: usize,
+        delivery: usize,
+        asks: Asks,
+        contents: &Contents,
+    ) -> Result<(), Broken> {
         match asks {
             Asks::Run { attempt } => {
                 self.nothing_runs_on_what_is_not_ours(host, delivery, "a handler is run")?;
@@ -128,7 +134,8 @@ impl World {
     ) -> Result<(), Broken> {
         let it = &self.hosts[host].deliveries[delivery];
         let line = self.books[usize::from(it.message)].line(it.content);
-        let known = self.hosts[host].starts.iter().find(|(content, _)| *content == it.content).map_or(0, |known| known.1);
+        let known =
+            self.hosts[host].starts.iter().find(|(content, _)| *content == it.content).map_or(0, |known| known.1);
         let least = contents.attempts(it.content) + 1;
         let most = least + u32::from(known);
         let is_right = if line.made == 1 && !line.done { attempt == most } else { (least..=most).contains(&attempt) };

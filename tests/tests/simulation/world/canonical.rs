@@ -30,7 +30,7 @@ impl World {
         for book in &mut world.books {
             let ends = book.successes + book.drops;
             book.caught_in_faults = (book.sent + book.caught_in_faults).saturating_sub(ends);
-            book.drops = ends.min(book.sent);
+            book.drops = ends.min(1);
             book.successes = 0;
         }
         if times == Times::Apart {
@@ -77,7 +77,8 @@ impl World {
 
     /// The same with each content named by what it is but for the times in it, and by how many came before it that are alike.
     fn name_by_shape(&mut self, contents: &Contents) {
-        let mut order: Vec<ContentId> = self.books.iter().flat_map(|book| &book.lines).map(|line| line.content).collect();
+        let mut order: Vec<ContentId> =
+            self.books.iter().flat_map(|book| &book.lines).map(|line| line.content).collect();
         order.sort_unstable();
         let rank = |content: ContentId| {
             let alike = |other: &&ContentId| **other < content && contents.shape(**other) == contents.shape(content);

@@ -35,28 +35,58 @@ pub(crate) const VERDICTS: [Said; 5] = [Said::DeadLetter, Said::Retry, Said::Del
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Choice {
     /// The broker hands a letter of the source to a host.
-    Deliver { letter: usize, host: usize },
+    Deliver {
+        letter: usize,
+        host: usize,
+    },
     /// The host gets the answer to what it asked for.
-    Answer { host: usize, delivery: usize, answer: Answer },
+    Answer {
+        host: usize,
+        delivery: usize,
+        answer: Answer,
+    },
     /// The broker keeps a copy; the host does not know yet.
-    Keep { host: usize, delivery: usize },
+    Keep {
+        host: usize,
+        delivery: usize,
+    },
     /// The broker carries a settle out; the host does not know yet.
-    Take { host: usize, delivery: usize },
+    Take {
+        host: usize,
+        delivery: usize,
+    },
     /// The host believes that its settle was sent, and the connection ends before the broker reads it.
-    Unread { host: usize, delivery: usize },
+    Unread {
+        host: usize,
+        delivery: usize,
+    },
     /// A tier's delay is over.
-    Return { letter: usize },
-    Cut { host: usize },
-    Crash { host: usize },
+    Return {
+        letter: usize,
+    },
+    Cut {
+        host: usize,
+    },
+    Crash {
+        host: usize,
+    },
     /// All connections end.
     BrokerRestarts,
-    Drain { host: usize },
+    Drain {
+        host: usize,
+    },
     /// The time for the drain is over.
-    Abort { host: usize },
+    Abort {
+        host: usize,
+    },
     /// A host that has drained is started again.
-    Start { host: usize },
+    Start {
+        host: usize,
+    },
     /// A host sleeps until it has something to do. The hosts' clocks need not agree.
-    TimePasses { host: usize },
+    TimePasses {
+        host: usize,
+    },
 }
 
 impl Choice {
@@ -71,7 +101,9 @@ impl Choice {
                 answer,
                 Answer::FailedRun | Answer::Refused | Answer::Outage | Answer::TooLarge | Answer::Verdict(Said::Fault)
             ),
-            Self::Unread { .. } | Self::Cut { .. } | Self::Crash { .. } | Self::BrokerRestarts | Self::Drain { .. } => true,
+            Self::Unread { .. } | Self::Cut { .. } | Self::Crash { .. } | Self::BrokerRestarts | Self::Drain { .. } => {
+                true
+            }
             // While a handler runs, it may take too long.
             Self::TimePasses { host } => world.hosts[host].is_any(|asks| matches!(asks, Asks::Run { .. })),
             _ => false,
@@ -97,7 +129,9 @@ impl World {
             choices.push(blow);
         }
         if limits.time {
-            choices.extend((0..HOSTS).filter(|host| self.hosts[*host].sleeps()).map(|host| Choice::TimePasses { host }));
+            choices.extend(
+                (0..HOSTS).filter(|host| self.hosts[*host].sleeps(limits)).map(|host| Choice::TimePasses { host }),
+            );
         }
         if !self.is_quiet() {
             self.blows(&mut choices);
@@ -183,8 +217,8 @@ impl Host {
     }
 
     /// Time has something to bring it: the end of a wait, of a handler's time, or of a pause of its intake.
-    fn sleeps(&self) -> bool {
-        let pauses = !self.takes && self.phase == Phase::Up;
+    fn sleeps(&self, limits: &Limits) -> bool {
+        let pauses = !self.takes && self.phase == Phase::Up && self.deliveries.len() < limits.slots;
         pauses || self.is_any(|asks| matches!(asks, Asks::Time | Asks::Run { .. }))
     }
 }
