@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -24,6 +25,13 @@ pub(crate) struct Seen {
     /// Events of the longest run.
     pub(crate) depth: usize,
     pub(crate) took: Duration,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, states, depth, took } = self;
+        write!(f, "{runs} runs through {states} states, {depth} events at most, in {:.1} s", took.as_secs_f64())
+    }
 }
 
 /// A run goes on for so many events at most when nothing else goes wrong. What takes longer never ends.

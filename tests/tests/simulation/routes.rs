@@ -172,11 +172,8 @@ impl Hosts for Routes {
     fn stop(&mut self, world: &mut World, host: usize, now: bool) -> Result<(), Broken> {
         debug_assert_ne!(world.hosts[host].phase, Phase::Up);
         let shutdown = &self.processes[host].shutdown;
-        if now {
-            shutdown.abort.cancel()
-        } else {
-            shutdown.drain.cancel()
-        }
+        let token = if now { &shutdown.abort } else { &shutdown.drain };
+        token.cancel();
         self.quiet(world, host)
     }
 

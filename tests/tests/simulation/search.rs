@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,14 @@ pub(crate) struct Seen {
     /// States in which every message is where it ends.
     pub(crate) ends: usize,
     pub(crate) took: Duration,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { states, transitions, depth, ends, took } = self;
+        let seconds = took.as_secs_f64();
+        write!(f, "{states} states ({ends} of them ends), {transitions} steps, {depth} rounds, in {seconds:.1} s")
+    }
 }
 
 /// The way to a law that does not hold.

@@ -1,5 +1,6 @@
 //! Runs that are drawn at random, for more faults than every order of events can be searched for.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::world::{Broken, Choice, Hosts, Limits, World};
@@ -29,6 +30,13 @@ pub(crate) struct Wandered {
     /// The most faults that a run met.
     pub(crate) faults: u8,
     pub(crate) took: Duration,
+}
+
+impl fmt::Display for Wandered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, events, faults, took } = self;
+        write!(f, "{runs} runs of {events} events, up to {faults} faults in one, in {:.1} s", took.as_secs_f64())
+    }
 }
 
 impl Wandered {

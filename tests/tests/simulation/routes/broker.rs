@@ -62,7 +62,7 @@ impl Broker for Scripted {
             Target::Topic(_) => Place::DeadLetters,
         };
         let life = self.desk.life_of_task();
-        let answer = self.desk.ask(life, Asked::Publish { to, message: message.clone() }).await;
+        let answer = self.desk.ask(life, Asked::Publish { to, message: Box::new(message.clone()) }).await;
         match answer {
             Answer::Refused if self.planted != Some(Planted::TakesARefusalForAConfirm) => {
                 Err(PublishError::Refused("no".to_owned()))

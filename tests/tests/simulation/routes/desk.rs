@@ -15,7 +15,7 @@ use crate::world::{Answer, Asks, How, Place};
 pub(super) enum Asked {
     Run { attempt: u32 },
     Verdict,
-    Publish { to: Place, message: Message },
+    Publish { to: Place, message: Box<Message> },
     Settle { how: How },
 }
 

@@ -1,5 +1,7 @@
 //! What the broker does in each event, and what the hosts come to know of it.
 
+use std::fmt;
+
 use super::{Answer, Asks, Broken, Choice, Delivery, Failed, HOSTS, Host, Hosts, Letter, Phase, Place, Said, World};
 use crate::contents::ContentId;
 
@@ -12,6 +14,12 @@ pub(crate) struct Limits {
     pub(crate) slots: usize,
     /// Time passes as an event of its own for all that a host waits for; else each wait ends by itself.
     pub(crate) time: bool,
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "two hosts with {} slot(s), up to {} fault(s)", self.slots, self.faults)
+    }
 }
 
 impl World {
