@@ -25,6 +25,7 @@
 //! ```
 
 pub(crate) mod configured;
+mod dead_letter_depths;
 mod status;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
+use dead_letter_depths::DeadLetterDepths;
 pub use status::HostStatus;
 
 use crate::broker::Broker;
@@ -140,6 +142,7 @@ pub struct Host {
     memory_brokers: BTreeMap<String, MemoryBroker>,
     limits: EngineLimits,
     observer: Observer,
+    depths: Arc<DeadLetterDepths>,
     shutdown: Shutdown,
     shutdown_timeout: Duration,
 }
@@ -167,6 +170,8 @@ impl Host {
             running.spawn(Arc::clone(&route).run());
             routes.push(route);
         }
+        let depths = Arc::new(DeadLetterDepths::new(routes.clone(), spec.observer.clone()));
+        running.spawn(Arc::clone(&depths).watch(shutdown.drain.clone()));
         Ok(Self {
             policies,
             routes,
@@ -175,6 +180,7 @@ impl Host {
             memory_brokers: spec.memory_brokers,
             limits: spec.limits,
             observer: spec.observer,
+            depths,
             shutdown,
             shutdown_timeout: spec.shutdown_timeout,
         })
@@ -207,7 +213,7 @@ impl Host {
     /// What the admin listener shows of this host.
     #[must_use]
     pub fn status(&self) -> HostStatus {
-        HostStatus::new(self.routes.clone(), self.policies.clone())
+        HostStatus::new(self.routes.clone(), self.policies.clone(), Arc::clone(&self.depths))
     }
 
     /// Waits until every route has taken messages. The future does not borrow the host.
