@@ -13,6 +13,7 @@ use reprieve::handler::{Call, Handler};
 use reprieve::handler_error::HandlerError;
 use reprieve::message::Message;
 use reprieve::route::Judge;
+use reprieve::topic::Topic;
 use reprieve::verdict::Decision;
 use tokio_util::sync::CancellationToken;
 
@@ -71,6 +72,14 @@ impl Broker for Scripted {
             Answer::TooLarge => Err(PublishError::TooLarge("no".to_owned())),
             _ => Ok(()),
         }
+    }
+
+    async fn depth(&self, _: &Topic) -> Result<Option<u64>, BrokerError> {
+        Ok(None)
+    }
+
+    async fn hand_back_limit(&self, _: &str) -> Result<Option<u64>, BrokerError> {
+        Ok(None)
     }
 
     async fn close(&self) {}
