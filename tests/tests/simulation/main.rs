@@ -69,22 +69,28 @@ fn with_six_faults_a_message_no_run_that_was_drawn_breaks_a_rule() {
     assert!(wandered.runs == 30_000 && wandered.faults == limits.faults, "{wandered:?}");
 }
 
-/// Plays the real driver and demands that it came through so many states.
-fn driver(sent: Sent, usual: u8, least: usize) {
+/// Plays the real driver, at most so many runs unless a depth is asked for, and demands that it came through so many states.
+fn driver(sent: Sent, usual: u8, most_runs: usize, least: usize) {
     let limits = Limits { faults: faults(usual), slots: 2, time: true };
-    let seen = replay::play_all(sent, &limits, None).unwrap_or_else(|story| panic!("{story}"));
+    let most_runs = if std::env::var_os("REPRIEVE_SIMULATION_FAULTS").is_some() { usize::MAX } else { most_runs };
+    let seen = replay::play_all(sent, &limits, None, most_runs).unwrap_or_else(|story| panic!("{story}"));
     println!("{sent}, {limits}: {seen}");
-    assert!(seen.states >= least && seen.runs >= least / 4, "it has not played what it says: {seen:?}");
+    assert!(seen.states >= least, "it has not played what it says: {seen:?}");
 }
 
 #[test]
-fn the_route_driver_keeps_the_rules_on_one_message() {
-    driver(ONE, 1, 200);
+fn the_route_driver_keeps_the_rules_in_every_order_of_events_with_one_fault() {
+    driver(ONE, 1, usize::MAX, 200);
 }
 
 #[test]
-fn the_route_driver_keeps_the_rules_on_two_messages() {
-    driver(TWO, 1, 10_000);
+fn the_route_driver_keeps_the_rules_in_the_first_runs_with_two_faults() {
+    driver(ONE, 2, 10_000, 2_000);
+}
+
+#[test]
+fn the_route_driver_keeps_the_rules_in_the_first_runs_on_two_messages() {
+    driver(TWO, 1, 10_000, 2_000);
 }
 
 #[test]

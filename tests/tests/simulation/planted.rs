@@ -16,7 +16,7 @@ fn story_of_driver(planted: Planted) -> String {
     let limits = Limits { faults: 2, slots: 2, time: true };
     // It takes two to take one for the other.
     let sent = if planted == Planted::SettlesAnother { TWO } else { ONE };
-    play_all(sent, &limits, Some(planted)).expect_err("a planted fault is found")
+    play_all(sent, &limits, Some(planted), usize::MAX).expect_err("a planted fault is found")
 }
 
 #[test]

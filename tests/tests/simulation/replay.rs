@@ -21,6 +21,8 @@ use crate::world::{Broken, Choice, HOSTS, Limits, Remembered, Times, World};
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) runs: usize,
+    /// Turns that are known and were not taken.
+    pub(crate) left: usize,
     pub(crate) states: usize,
     /// Events of the longest run.
     pub(crate) depth: usize,
@@ -29,15 +31,25 @@ pub(crate) struct Seen {
 
 impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { runs, states, depth, took } = self;
-        write!(f, "{runs} runs through {states} states, {depth} events at most, in {:.1} s", took.as_secs_f64())
+        let Self { runs, left, states, depth, took } = self;
+        write!(
+            f,
+            "{runs} runs through {states} states, {left} turns not taken, {depth} events at most, in {:.1} s",
+            took.as_secs_f64()
+        )
     }
 }
 
 /// A run goes on for so many events at most when nothing else goes wrong. What takes longer never ends.
 const LONGEST_REST: usize = 150;
 
-pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>) -> Result<Seen, String> {
+/// Plays every run, those with the fewest faults first, up to so many.
+pub(crate) fn play_all(
+    sent: Sent,
+    limits: &Limits,
+    planted: Option<Planted>,
+    most_runs: usize,
+) -> Result<Seen, String> {
     let begin = Instant::now();
     let contents = Rc::new(RefCell::new(Contents::default()));
     let observer = Observer::new();
@@ -47,6 +59,10 @@ pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>) ->
     for _ in 0..=limits.faults {
         let mut after_a_fault = VecDeque::new();
         while let Some(way) = layer.pop_front() {
+            if runs == most_runs {
+                let left = 1 + layer.len() + after_a_fault.len();
+                return Ok(Seen { runs, left, states: known.len(), depth, took: begin.elapsed() });
+            }
             let mut run = Run::new(sent, &contents, &observer, planted);
             runs += 1;
             let outcome = run.play(&way, limits, &mut known, &mut layer, &mut after_a_fault);
@@ -57,7 +73,7 @@ pub(crate) fn play_all(sent: Sent, limits: &Limits, planted: Option<Planted>) ->
         }
         layer = after_a_fault;
     }
-    Ok(Seen { runs, states: known.len(), depth, took: begin.elapsed() })
+    Ok(Seen { runs, left: 0, states: known.len(), depth, took: begin.elapsed() })
 }
 
 /// Plays so many runs with faults drawn at random.
