@@ -70,6 +70,15 @@ pub enum EventKind {
         /// How long it was held first.
         cooldown_ms: u64,
     },
+    /// The broker never takes the message: it is in the park folder, and the delivery is settled.
+    Parked {
+        /// Which message.
+        subject: Subject,
+        /// Who decided, what, and what the host made of it.
+        ruling: Ruling,
+        /// The file that describes it.
+        file: String,
+    },
     /// The message was acknowledged and forgotten.
     Dropped {
         /// Which message.
@@ -134,6 +143,7 @@ impl EventKind {
             Self::Delayed { .. } => "delayed",
             Self::DeadLettered { .. } => "dead-lettered",
             Self::Requeued { .. } => "requeued",
+            Self::Parked { .. } => "parked",
             Self::Dropped { .. } => "dropped",
             Self::PolicySwapped { .. } => "policy-swapped",
             Self::PolicyFailed { .. } => "policy-failed",
@@ -150,6 +160,8 @@ impl EventKind {
 pub enum SkipReason {
     /// The outcome of this very copy is durable; the connection ended before the broker took the ack (rule 13).
     AckLost,
+    /// A message that counts as the same was handled on this route before, within the window of `deduplicate`.
+    Duplicate,
 }
 
 impl SkipReason {
@@ -158,6 +170,7 @@ impl SkipReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::AckLost => "ack-lost",
+            Self::Duplicate => "duplicate",
         }
     }
 }

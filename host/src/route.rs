@@ -2,21 +2,30 @@
 //!
 //! * `intake`: connects, consumes, and stops in order.
 //! * `drive`: carries out what one delivery's machine asks for.
+//! * `ordering`: messages of one key, one at a time. `deduplicate`: messages that were handled before. `key`: what both go by.
+//! * `park`: the folder for messages that the broker never takes.
 //! * `pauses`: when intake rests.
 //! * `memory`: what is remembered of deliveries that went back to the broker.
 //! * `acknowledged`: the latest acks, whose arrival is in doubt once the consumer is lost.
+//! * `suspects`: messages that may have ended the host, each run alone.
 //! * `state`: what a route is doing, for `/status` and `/readyz`.
 
 mod acknowledged;
+mod deduplicate;
 mod drive;
 mod intake;
+mod key;
 mod memory;
+mod ordering;
+mod park;
 mod pauses;
 mod state;
+mod suspects;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +34,7 @@ use reprieve_sdk::RetryPolicy;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::{Broker, Plan};
-use crate::delivery::{Doubling, HeaderNames, PublishRules, Rules};
+use crate::delivery::{Doubling, HeaderNames, Pause, PublishRules, Rules};
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::handler::judge::JudgeSettings;
@@ -34,9 +43,15 @@ use crate::timestamp::Timestamp;
 use crate::topic::{Tier, Topic};
 use crate::verdict::Decision;
 
+pub use deduplicate::Deduplicate;
+use deduplicate::StoreTrouble;
+pub use key::{KeySource, KeySourceError};
 use memory::Memory;
+use ordering::Lanes;
 use pauses::Pauses;
 pub use state::{Phase, RouteState};
+pub(crate) use suspects::Suspects;
+use suspects::Suspicion;
 
 /// A route as it was configured, with its broker and handler.
 #[derive(Clone)]
@@ -51,6 +66,13 @@ pub struct RouteSpec {
     pub work: RouteWork,
     /// Messages in work at a time; at least 1. A retry that waits in process keeps its slot.
     pub concurrency: u16,
+    /// Messages that the broker hands over ahead of a free slot, those in work included; at least as many as `concurrency`
+    /// says. `None`: as many, and under ordering four times as many.
+    pub prefetch: Option<u16>,
+    /// Messages of one key run one at a time, in order of arrival; this says where the key is.
+    pub ordering: Option<KeySource>,
+    /// Messages that were handled before are acknowledged without an attempt. Not for a route that judges.
+    pub deduplicate: Option<Deduplicate>,
     /// The durable delays that it may use, shortest first.
     pub tiers: Vec<Tier>,
     /// Dead-letter topics by label.
@@ -65,6 +87,10 @@ pub struct RouteSpec {
     pub max_retry_delay: Duration,
     /// How a publish that fails is tried again.
     pub publish: PublishRules,
+    /// The folder for messages that the broker never takes; without one they are held.
+    pub park: Option<PathBuf>,
+    /// Attempts of one copy that may end without a result, the host's end included, before there is no other; at least 1.
+    pub max_interruptions: u32,
     /// The fallback may drop where there is no dead-letter topic.
     pub allow_drop_on_fault: bool,
 }
@@ -93,6 +119,9 @@ impl RouteSpec {
             broker,
             work,
             concurrency: 16,
+            prefetch: None,
+            ordering: None,
+            deduplicate: None,
             tiers: Vec::new(),
             dead_letters: BTreeMap::new(),
             retry: defaults.retry,
@@ -100,8 +129,18 @@ impl RouteSpec {
             requeue: defaults.requeue,
             max_retry_delay: defaults.max_retry_delay,
             publish: defaults.publish,
+            park: None,
+            max_interruptions: defaults.max_interruptions,
             allow_drop_on_fault: false,
         }
+    }
+
+    /// How many unsettled messages the broker is asked for at a time.
+    #[must_use]
+    pub fn prefetch(&self) -> u16 {
+        let slots = self.concurrency.max(1);
+        let default = if self.ordering.is_some() { slots.saturating_mul(4) } else { slots };
+        self.prefetch.unwrap_or(default).max(slots)
     }
 
     /// The longest that a retry may hold its slot on this route.
@@ -122,6 +161,8 @@ impl RouteSpec {
             max_hold: capabilities.max_hold,
             requeue: self.requeue,
             publish: self.publish,
+            parks: self.park.is_some(),
+            max_interruptions: self.max_interruptions,
             allow_drop_on_fault: self.allow_drop_on_fault,
             ..Rules::new(&self.name, &self.source)
         }
@@ -169,7 +210,11 @@ pub struct Route {
     metrics: Arc<RouteMetrics>,
     health: HealthWindow,
     memory: Memory,
+    lanes: Arc<Lanes>,
+    store_trouble: StoreTrouble,
     pauses: Pauses,
+    /// `None` where nothing is suspected to have ended the host before.
+    suspicion: Option<Suspicion>,
     state: RouteState,
     shutdown: Shutdown,
 }
@@ -183,7 +228,10 @@ impl Route {
             metrics: observer.metrics().route(&spec.name),
             health: HealthWindow::new(),
             memory: Memory::default(),
+            lanes: Arc::default(),
+            store_trouble: StoreTrouble::default(),
             pauses: Pauses::default(),
+            suspicion: None,
             state: RouteState::default(),
             clock: Arc::new(Timestamp::now),
             spec,
@@ -197,6 +245,23 @@ impl Route {
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// The same route on a host whose end before was not orderly. Without a handler nothing here ends a host.
+    pub(crate) fn with_suspects(self, suspects: &Arc<Suspects>) -> Self {
+        let suspicion = match self.spec.work {
+            RouteWork::Handle { .. } => {
+                Some(Suspicion::new(Arc::clone(suspects), Arc::clone(&self.spec.name), self.spec.prefetch()))
+            }
+            RouteWork::Judge(_) => None,
+        };
+        Self { suspicion, ..self }
+    }
+
+    /// Why it takes no new messages though it has its broker, and until when; nothing while it takes them.
+    #[must_use]
+    pub fn pauses(&self) -> Vec<Pause> {
+        self.pauses.current()
     }
 
     fn now(&self) -> Timestamp {

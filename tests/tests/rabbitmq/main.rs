@@ -2,8 +2,11 @@
 
 mod connection;
 mod consuming;
+mod duplicates;
+mod ordering;
 mod preparing;
 mod publishing;
+mod routes;
 mod tiers;
 
 use std::time::Duration;

@@ -1,3 +1,4 @@
+use crate::route::KeySource;
 use std::time::Duration;
 
 use reprieve_sdk::{Jitter, RetryPolicy};
@@ -30,6 +31,7 @@ fn whatever_is_left_out_has_its_default() {
         HostConfig {
             admin: ([127, 0, 0, 1], 7878).into(),
             state: "etc/state".into(),
+            park: None,
             tiers: vec![tier("30s", 30), tier("5m", 300), tier("30m", 1800)],
             shutdown_timeout: seconds(30),
         }
@@ -56,7 +58,7 @@ fn whatever_is_left_out_has_its_default() {
     assert_eq!(route.header_prefix, "reprieve-");
     assert_eq!(route.requeue, RequeueConfig { cooldown: seconds(1), max_cooldown: seconds(60) });
     assert!(!route.allow_drop_on_fault);
-    assert_eq!(route.max_retry_delay, None);
+    assert_eq!((route.max_retry_delay, route.max_interruptions), (None, None));
     let HandlerConfig::Http(http) = &route.handler else { panic!("an HTTP handler") };
     assert_eq!((http.timeout, &http.error_kind_header, http.headers.len()), (seconds(30), &None, 0));
     assert_eq!(config.warnings, []);
@@ -93,6 +95,29 @@ fn whatever_is_written_is_meant() {
     let HandlerConfig::Command(command) = &mails.handler else { panic!("a command") };
     assert_eq!(command.program[1], "--fast");
     assert_eq!(command.env["TOKEN"].expose(), "s3cret");
+}
+
+#[test]
+fn ordering_and_duplicates_are_read_as_they_are_written() {
+    let config = parse(GOOD).unwrap();
+    let orders = &config.routes[0];
+    assert_eq!((&orders.ordering, orders.prefetch, &orders.deduplicate), (&None, None, &None));
+    let route = |keys: &str| parse(with("concurrency = 8", keys)).unwrap().routes.remove(0);
+    assert_eq!(route("ordering = \"none\"").ordering, None);
+    assert_eq!(route("ordering = \"key\"").ordering, Some(KeySource::Key));
+    let ordered = route("ordering = \"key\"\nkey = \"header:x-customer\"\nconcurrency = 2\nprefetch = 3");
+    assert_eq!((ordered.ordering, ordered.prefetch), (Some(KeySource::Header("x-customer".to_owned())), Some(3)));
+    let known = route("deduplicate = { by = \"json:/order_id\", window = \"1h\" }").deduplicate;
+    let by = KeySource::Json("/order_id".to_owned());
+    assert_eq!(known, Some(DeduplicateConfig { by, window: seconds(3600) }));
+    assert_eq!(route("deduplicate = { by = \"id\" }").deduplicate.unwrap().window, seconds(600));
+}
+
+#[test]
+fn a_key_that_nothing_is_ordered_by_is_a_warning() {
+    let config = parse(with("concurrency = 8", "key = \"id\"")).unwrap();
+    assert_eq!(config.warnings.len(), 1);
+    assert!(config.warnings[0].message().contains("is not ordered by it"), "{}", config.warnings[0]);
 }
 
 #[test]
@@ -158,4 +183,14 @@ fn secrets_are_not_in_the_debug_form() {
 
 fn tier(name: &str, delay: u64) -> Tier {
     Tier { name: name.to_owned(), delay: seconds(delay) }
+}
+
+#[test]
+fn the_park_folder_is_relative_to_the_configuration_and_interruptions_are_counted_from_one() {
+    let parked = format!("[host]\npark = \"parked\"\n{SMALLEST}max_interruptions = 2\n");
+    let config = parse(parked).unwrap();
+    assert_eq!(config.host.park, Some("etc/parked".into()));
+    assert_eq!(config.routes[0].max_interruptions, Some(2));
+    let error = parse(format!("{SMALLEST}max_interruptions = 0\n")).unwrap_err().to_string();
+    assert!(error.contains("max_interruptions"), "{error}");
 }

@@ -114,6 +114,7 @@ impl Arena {
                     asks = Some(Asks::Publish { to, content: self.contents.number(&publication.message), kept: false });
                 }
                 Effect::Settle(settlement) => asks = Some(Asks::Settle { how: how(settlement), taken: false }),
+                Effect::Park(_) => unreachable!("the route has no park folder"),
                 Effect::Stop => stops = true,
                 Effect::End(end) => ending = Some(end_of(end)),
                 Effect::PauseIntake(_) | Effect::ResumeIntake | Effect::Report(_) => {}
@@ -156,7 +157,7 @@ pub(crate) fn how(settlement: Settlement) -> How {
 
 fn end_of(ending: Ending) -> End {
     match ending {
-        Ending::Succeeded | Ending::Delayed | Ending::DeadLettered | Ending::Dropped => End::Done,
+        Ending::Succeeded | Ending::Delayed | Ending::DeadLettered | Ending::Parked | Ending::Dropped => End::Done,
         Ending::Lost { durable: true } => End::AckLost,
         Ending::Requeued | Ending::Released | Ending::Lost { durable: false } => End::Undecided,
     }

@@ -41,7 +41,12 @@ impl Broker for Scripted {
     }
 
     async fn prepare(&self, _: &Plan) -> Result<Prepared, BrokerError> {
-        Ok(Prepared { requeue_is_safe: true, max_header_bytes: None, remarks: Vec::new() })
+        Ok(Prepared {
+            requeue_is_safe: true,
+            max_header_bytes: None,
+            single_active_consumer: None,
+            remarks: Vec::new(),
+        })
     }
 
     async fn consume(&self, _: &str, _: u16) -> Result<Box<dyn Consumer>, BrokerError> {
