@@ -42,6 +42,7 @@ impl Broker for Scripted {
 
     async fn prepare(&self, _: &Plan) -> Result<Prepared, BrokerError> {
         Ok(Prepared {
+            hold: None,
             requeue_is_safe: true,
             max_header_bytes: None,
             single_active_consumer: None,
