@@ -128,6 +128,7 @@ impl Route {
             redelivered,
             settler,
             operation: None,
+            goes_back: false,
             part,
             turn: None,
             held: false,
@@ -211,6 +212,8 @@ struct Life<'r> {
     redelivered: bool,
     settler: Arc<dyn Settler>,
     operation: Option<Operation>,
+    /// The broker was told to take it back.
+    goes_back: bool,
     /// `None` where nothing is suspected to have ended the host before.
     part: Option<Arc<Part>>,
     /// Leave to run the attempt that begins now.
@@ -245,9 +248,10 @@ impl Life<'_> {
         let is_loss = input == Input::Lost;
         let mut effects = Vec::with_capacity(4);
         self.machine.handle(input, self.route.now(), &mut effects);
-        // The broker may hand it over again while its handler still runs.
-        if is_loss {
-            self.route.remember(&self.message, Remembered::Open(self.machine.known_starts()));
+        // The broker may hand it over again while its handler still runs. What is on its way back was remembered when its settle
+        // was sent, and may have been here again since.
+        if is_loss && !self.goes_back {
+            self.remember_open();
         }
         for effect in effects {
             self.carry_out(effect);
@@ -280,7 +284,8 @@ impl Life<'_> {
             Effect::Settle(settlement) => {
                 // It can be back before the settle has returned.
                 if settlement != Settlement::Ack {
-                    route.remember(&self.message, Remembered::Open(self.machine.known_starts()));
+                    self.remember_open();
+                    self.goes_back = true;
                 }
                 let settler = Arc::clone(&self.settler);
                 self.begin(async move { Input::Settled(settler.settle(settlement).await) });
@@ -290,6 +295,12 @@ impl Life<'_> {
             Effect::ResumeIntake => route.pauses.end_outage(),
             Effect::Report(event) => self.report(*event),
             Effect::End(ending) => self.ending = Some(ending),
+        }
+    }
+
+    fn remember_open(&self) {
+        if let Some(key) = CopyKey::of(&self.message) {
+            self.route.memory.remember_open(key, self.machine.known_starts(), self.redelivered);
         }
     }
 

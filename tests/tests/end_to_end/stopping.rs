@@ -161,3 +161,22 @@ retry = {{ max_attempts = 3, initial_delay = "50s", max_delay = "50s" }}
 fn ids(ids: &[&str]) -> BTreeSet<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
+
+#[test]
+fn sigterm_while_policies_are_loaded_is_an_orderly_end_too() {
+    let scene = Scene::new();
+    let orders = scene.queue("orders");
+    let mut program = scene.program(&format!(
+        r#"
+[[routes]]
+name = "orders"
+broker = "main"
+source = "{orders}"
+handler = {{ kind = "http", url = "http://127.0.0.1:9/" }}
+"#
+    ));
+    // It has said that it starts, and a policy takes far longer to compile than this signal.
+    program.stop();
+    let said: Vec<_> = program.lines().iter().map(|line| line["message"].clone()).collect();
+    assert!(said.iter().any(|line| line.as_str().is_some_and(|line| line.starts_with("stopped"))), "{said:?}");
+}

@@ -37,7 +37,7 @@ dead_letters = {{ default = "orders.dlq" }}
 
     fn url(&self, broker: &str) -> String {
         match &self.parse(broker).unwrap_or_else(|error| panic!("{error}")).brokers["main"] {
-            BrokerConfig::RabbitMq(rabbitmq) => rabbitmq.url.expose().to_string(),
+            BrokerConfig::RabbitMq(rabbitmq) => rabbitmq.urls[0].expose().to_string(),
             BrokerConfig::Memory(_) => panic!("RabbitMQ"),
         }
     }
@@ -67,7 +67,7 @@ fn a_secret_is_read_from_the_environment() {
     // The tests' own environment cannot be changed; that of a package's name is there wherever its tests run.
     let config = Place::new().parse("url = \"amqp://me@mq\"\npassword = { env = \"CARGO_PKG_NAME\" }").unwrap();
     let BrokerConfig::RabbitMq(rabbitmq) = &config.brokers["main"] else { panic!("RabbitMQ") };
-    assert_eq!(rabbitmq.url.expose().password(), Some(env!("CARGO_PKG_NAME")));
+    assert_eq!(rabbitmq.urls[0].expose().password(), Some(env!("CARGO_PKG_NAME")));
 }
 
 #[test]
