@@ -28,7 +28,7 @@ pub use rules::{Doubling, PublishRules, Rules};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::broker::{PublishError, SettleError, Settlement, Target};
+use crate::broker::{Origin, PublishError, SettleError, Settlement, Target};
 use crate::event::EventKind;
 use crate::failure::{Failure, Health};
 use crate::handler_error::HandlerError;
@@ -49,6 +49,8 @@ pub enum Input {
     Due(Circumstances),
     /// The publish that was asked for is confirmed, or counts as failed.
     Published(Result<(), PublishError>),
+    /// The message is in the park folder, in this file; or it is not, for this reason.
+    Parked(Result<String, String>),
     /// The settle that was asked for was taken, or was not.
     Settled(Result<(), SettleError>),
     /// The channel, assignment or lease of this delivery has ended.
@@ -68,7 +70,7 @@ pub struct Circumstances {
     pub seed: u64,
 }
 
-/// What the driver must do. At most one of run, judge, wait, publish and settle is under way at a time.
+/// What the driver must do. At most one of run, judge, wait, publish, park and settle is under way at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Run the handler; answer with [`Input::Handled`].
@@ -82,6 +84,8 @@ pub enum Effect {
     Wait(Duration),
     /// Publish; answer with [`Input::Published`].
     Publish(Box<Publication>),
+    /// Put the message into the park folder, synced; answer with [`Input::Parked`].
+    Park(Box<Parcel>),
     /// Settle the delivery; answer with [`Input::Settled`].
     Settle(Settlement),
     /// Drop the handler's run, the policy's decision or the publish under way; its answer is not wanted.
@@ -97,12 +101,14 @@ pub enum Effect {
 }
 
 /// A pause of the route's intake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pause {
     /// Because publishing does not get through; else because a policy asked for it.
     pub outage: bool,
     /// When intake goes on, if nothing ends the pause before.
     pub until: Timestamp,
+    /// What the policy gave as its reason, or what the broker said.
+    pub why: String,
 }
 
 /// A copy on its way.
@@ -114,6 +120,29 @@ pub struct Publication {
     pub message: Message,
 }
 
+/// A message that the broker never takes, with what whoever puts it back must know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parcel {
+    /// As it was delivered.
+    pub message: Arc<Message>,
+    /// How it reached the source.
+    pub origin: Origin,
+    /// Its own id, or the one that its copy was given.
+    pub id: String,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// What the last one failed with.
+    pub error: HandlerError,
+    /// When that was.
+    pub failed_at: Timestamp,
+    /// Why the policy decided as it did.
+    pub reason: String,
+    /// Where it was to go.
+    pub target: Target,
+    /// Why it did not go there.
+    pub refusal: String,
+}
+
 /// How a delivery ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ending {
@@ -123,6 +152,8 @@ pub enum Ending {
     Delayed,
     /// A copy is in a dead-letter topic and the delivery is acknowledged.
     DeadLettered,
+    /// In the park folder, and acknowledged.
+    Parked,
     /// Acknowledged and forgotten, as the policy said.
     Dropped,
     /// Handed back as failed, by verdict or because publishing never got through.

@@ -70,6 +70,15 @@ pub enum EventKind {
         /// How long it was held first.
         cooldown_ms: u64,
     },
+    /// The broker never takes the message: it is in the park folder, and the delivery is settled.
+    Parked {
+        /// Which message.
+        subject: Subject,
+        /// Who decided, what, and what the host made of it.
+        ruling: Ruling,
+        /// The file that describes it.
+        file: String,
+    },
     /// The message was acknowledged and forgotten.
     Dropped {
         /// Which message.
@@ -134,6 +143,7 @@ impl EventKind {
             Self::Delayed { .. } => "delayed",
             Self::DeadLettered { .. } => "dead-lettered",
             Self::Requeued { .. } => "requeued",
+            Self::Parked { .. } => "parked",
             Self::Dropped { .. } => "dropped",
             Self::PolicySwapped { .. } => "policy-swapped",
             Self::PolicyFailed { .. } => "policy-failed",

@@ -54,12 +54,15 @@ impl HandlerError {
         Self { timed_out: true, ..Self::new("timeout", text) }
     }
 
+    /// The kind of [`HandlerError::interrupted`].
+    pub const INTERRUPTED: &str = "interrupted";
+
     /// The error of a message whose attempts were cut off this many times without a result: kind `interrupted`.
     #[must_use]
     pub fn interrupted(times: u32) -> Self {
         Self::new(
-            "interrupted",
-            format!("{times} attempts ended without a result: the broker took the message back each time"),
+            Self::INTERRUPTED,
+            format!("{times} attempts ended without a result: the host ended, or the broker took the message back"),
         )
     }
 

@@ -25,9 +25,11 @@
 //! ```
 
 pub(crate) mod configured;
+mod state_folder;
 mod status;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +39,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
+use state_folder::StateFolder;
 pub use status::HostStatus;
 
 use crate::broker::Broker;
@@ -47,7 +50,7 @@ use crate::policy::engine::{Engine, EngineLimits};
 use crate::policy::registry::{Policies, PolicyHandle, PolicySettings, RoutePolicy};
 use crate::policy::route_record::RouteRecord;
 use crate::policy::trust::{FileDigest, Trust};
-use crate::route::{Judge, Phase, Route, RouteSpec, RouteWork, Shutdown};
+use crate::route::{Judge, Phase, Route, RouteSpec, RouteWork, Shutdown, Suspects};
 use crate::verdict::Decision;
 
 /// A policy that is being loaded at shutdown is waited for so long.
@@ -61,6 +64,9 @@ pub struct HostSpec {
     pub policies: PolicySettings,
     /// What one decision may use.
     pub limits: EngineLimits,
+    /// The folder where the host keeps what it must know after an end that was not orderly. No other host may have it at
+    /// the same time. Without one, a message that ends the process again and again is not told from the others.
+    pub state: Option<PathBuf>,
     /// How long running attempts may take to end at shutdown.
     pub shutdown_timeout: Duration,
     /// Brokers in this process, by name, for the admin listener's `/topics`.
@@ -75,6 +81,7 @@ impl Default for HostSpec {
             routes: Vec::new(),
             policies: PolicySettings::default(),
             limits: EngineLimits::default(),
+            state: None,
             shutdown_timeout: Duration::from_secs(30),
             memory_brokers: BTreeMap::new(),
             observer: Observer::new(),
@@ -139,6 +146,7 @@ pub struct Host {
     brokers: Vec<Arc<dyn Broker>>,
     memory_brokers: BTreeMap<String, MemoryBroker>,
     limits: EngineLimits,
+    state: Option<StateFolder>,
     observer: Observer,
     shutdown: Shutdown,
     shutdown_timeout: Duration,
@@ -149,8 +157,11 @@ impl Host {
     /// their routes wait and say so, the others work.
     ///
     /// # Errors
-    /// The engine's limits make no sense, or two routes have one name.
+    /// The engine's limits make no sense, two routes have one name, or the state folder cannot be used: another host may
+    /// have it.
     pub async fn start(spec: HostSpec) -> anyhow::Result<Self> {
+        let state = spec.state.as_deref().map(StateFolder::take).transpose()?;
+        let suspects = state.as_ref().and_then(|state| Suspects::open(state.path(), state.ended_badly()));
         let engine = Engine::new(spec.limits.clone()).context("cannot start the policy engine")?;
         let route_policies = spec.routes.iter().map(|hosted| hosted.route_policy(&spec.limits)).collect();
         let policies = Policies::start(engine, spec.policies, route_policies, spec.observer.clone()).await?;
@@ -163,9 +174,14 @@ impl Host {
                 brokers.push(Arc::clone(&route.broker));
             }
             let policy = policies.handle(&route.name).context("a route's policy was started with it")?;
-            let route = Arc::new(Route::new(route, Arc::new(policy), spec.observer.clone(), shutdown.clone()));
-            running.spawn(Arc::clone(&route).run());
-            routes.push(route);
+            let route = Route::new(route, Arc::new(policy), spec.observer.clone(), shutdown.clone());
+            routes.push(Arc::new(match &suspects {
+                Some(suspects) => route.with_suspects(suspects),
+                None => route,
+            }));
+        }
+        for route in &routes {
+            running.spawn(Arc::clone(route).run());
         }
         Ok(Self {
             policies,
@@ -174,6 +190,7 @@ impl Host {
             brokers,
             memory_brokers: spec.memory_brokers,
             limits: spec.limits,
+            state,
             observer: spec.observer,
             shutdown,
             shutdown_timeout: spec.shutdown_timeout,
@@ -248,6 +265,9 @@ impl Host {
         // A policy that is being loaded from a file system that hangs is not waited for.
         if timeout(LONGEST_LOAD, self.policies.shutdown()).await.is_err() {
             warn!("a policy was still being loaded");
+        }
+        if let Some(Err(error)) = self.state.map(StateFolder::end_in_order) {
+            warn!(%error, "the state folder does not say that the end was orderly: the next start is a careful one");
         }
         info!("stopped");
     }

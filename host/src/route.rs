@@ -2,19 +2,26 @@
 //!
 //! * `intake`: connects, consumes, and stops in order.
 //! * `drive`: carries out what one delivery's machine asks for.
+//! * `park`: the folder for messages that the broker never takes.
 //! * `pauses`: when intake rests.
 //! * `memory`: what is remembered of deliveries that went back to the broker.
+//! * `acknowledged`: the latest acks, whose arrival is in doubt once the consumer is lost.
+//! * `suspects`: messages that may have ended the host, each run alone.
 //! * `state`: what a route is doing, for `/status` and `/readyz`.
 
+mod acknowledged;
 mod drive;
 mod intake;
 mod memory;
+mod park;
 mod pauses;
 mod state;
+mod suspects;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +30,7 @@ use reprieve_sdk::RetryPolicy;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::{Broker, Plan};
-use crate::delivery::{Doubling, HeaderNames, PublishRules, Rules};
+use crate::delivery::{Doubling, HeaderNames, Pause, PublishRules, Rules};
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::handler::judge::JudgeSettings;
@@ -35,6 +42,8 @@ use crate::verdict::Decision;
 use memory::Memory;
 use pauses::Pauses;
 pub use state::{Phase, RouteState};
+pub(crate) use suspects::Suspects;
+use suspects::Suspicion;
 
 /// A route as it was configured, with its broker and handler.
 #[derive(Clone)]
@@ -63,6 +72,10 @@ pub struct RouteSpec {
     pub max_retry_delay: Duration,
     /// How a publish that fails is tried again.
     pub publish: PublishRules,
+    /// The folder for messages that the broker never takes; without one they are held.
+    pub park: Option<PathBuf>,
+    /// Attempts of one copy that may end without a result, the host's end included, before there is no other; at least 1.
+    pub max_interruptions: u32,
     /// The fallback may drop where there is no dead-letter topic.
     pub allow_drop_on_fault: bool,
 }
@@ -98,6 +111,8 @@ impl RouteSpec {
             requeue: defaults.requeue,
             max_retry_delay: defaults.max_retry_delay,
             publish: defaults.publish,
+            park: None,
+            max_interruptions: defaults.max_interruptions,
             allow_drop_on_fault: false,
         }
     }
@@ -120,6 +135,8 @@ impl RouteSpec {
             max_hold: capabilities.max_hold,
             requeue: self.requeue,
             publish: self.publish,
+            parks: self.park.is_some(),
+            max_interruptions: self.max_interruptions,
             allow_drop_on_fault: self.allow_drop_on_fault,
             ..Rules::new(&self.name, &self.source)
         }
@@ -168,6 +185,8 @@ pub struct Route {
     health: HealthWindow,
     memory: Memory,
     pauses: Pauses,
+    /// `None` where nothing is suspected to have ended the host before.
+    suspicion: Option<Suspicion>,
     state: RouteState,
     shutdown: Shutdown,
 }
@@ -182,6 +201,7 @@ impl Route {
             health: HealthWindow::new(),
             memory: Memory::default(),
             pauses: Pauses::default(),
+            suspicion: None,
             state: RouteState::default(),
             clock: Arc::new(Timestamp::now),
             spec,
@@ -195,6 +215,23 @@ impl Route {
     #[must_use]
     pub fn with_clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
+    }
+
+    /// The same route on a host whose end before was not orderly. Without a handler nothing here ends a host.
+    pub(crate) fn with_suspects(self, suspects: &Arc<Suspects>) -> Self {
+        let suspicion = match self.spec.work {
+            RouteWork::Handle { .. } => {
+                Some(Suspicion::new(Arc::clone(suspects), Arc::clone(&self.spec.name), self.spec.concurrency))
+            }
+            RouteWork::Judge(_) => None,
+        };
+        Self { suspicion, ..self }
+    }
+
+    /// Why it takes no new messages though it has its broker, and until when; nothing while it takes them.
+    #[must_use]
+    pub fn pauses(&self) -> Vec<Pause> {
+        self.pauses.current()
     }
 
     fn now(&self) -> Timestamp {

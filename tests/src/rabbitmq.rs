@@ -1,8 +1,10 @@
 //! A real RabbitMQ, seen through a plain client.
 
+mod frames;
 mod proxy;
 mod sandbox;
 
+pub use frames::Method;
 pub use proxy::{Down, Proxy};
 pub use sandbox::Sandbox;
 

@@ -15,6 +15,8 @@ pub struct HostConfig {
     pub admin: SocketAddr,
     /// The folder of last good policies and ledgers.
     pub state: PathBuf,
+    /// The folder for messages that a broker never takes; `None` where they are held instead.
+    pub park: Option<PathBuf>,
     /// The durable delays that routes may use, shortest first, their names and delays distinct.
     pub tiers: Vec<Tier>,
     /// How long running attempts may take to end at shutdown.
@@ -26,6 +28,7 @@ impl HostConfig {
         let mut host = Self {
             admin: (Ipv4Addr::LOCALHOST, 7878).into(),
             state: folder.join("state"),
+            park: None,
             tiers: tiers::default_tiers(),
             shutdown_timeout: Duration::from_secs(30),
         };
@@ -36,6 +39,7 @@ impl HostConfig {
         if let Some(state) = section.text("state") {
             host.state = folder.join(state.get_ref());
         }
+        host.park = section.text("park").map(|park| folder.join(park.get_ref()));
         if let Some(tiers) = tiers::read_host_tiers(&section) {
             host.tiers = tiers;
         }

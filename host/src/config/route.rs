@@ -43,6 +43,8 @@ pub struct RouteConfig {
     pub requeue: RequeueConfig,
     /// A policy's fault may end in a drop where nothing else is left. An infeasible verdict never does.
     pub allow_drop_on_fault: bool,
+    /// Attempts that may end without a result before there is no other. From 1.
+    pub max_interruptions: Option<u32>,
     /// The longest retry in process; `None` is a minute. The broker's own bound holds in any case.
     pub max_retry_delay: Option<Duration>,
 }

@@ -1,5 +1,6 @@
 //! The states of a delivery, from its arrival to a ruling.
 
+mod parking;
 mod publishing;
 mod settling;
 mod stopping;
@@ -39,8 +40,6 @@ pub struct Machine {
     lost: bool,
     /// The host is shutting down.
     stopping: bool,
-    /// The policy has been told that the handler never came to an end.
-    told_of_interruptions: bool,
     /// It goes back because a verdict says so.
     requeued: bool,
 }
@@ -52,6 +51,7 @@ enum State {
     Judging(Arc<Failure>),
     Waiting(Next),
     Publishing(Publishing),
+    Parking(Publishing),
     Settling(Settling),
     Ended,
 }
@@ -70,23 +70,19 @@ impl Machine {
     pub fn new(rules: Arc<Rules>, arrival: Arrival) -> Self {
         let past = Past::read(&arrival, &rules);
         let attempt = past.attempts.saturating_add(arrival.known.starts);
-        Self {
-            rules,
-            arrival,
-            past,
-            attempt,
-            state: State::New,
-            lost: false,
-            stopping: false,
-            told_of_interruptions: false,
-            requeued: false,
-        }
+        Self { rules, arrival, past, attempt, state: State::New, lost: false, stopping: false, requeued: false }
     }
 
     /// Whether [`Effect::End`] was given.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.state, State::Ended)
+    }
+
+    /// Whether an attempt comes next, once the wait under way is over.
+    #[must_use]
+    pub fn awaits_attempt(&self) -> bool {
+        matches!(self.state, State::Waiting(Next::Attempt))
     }
 
     /// The attempt as the handler is told of it.
@@ -129,6 +125,7 @@ impl Machine {
             (State::Publishing(publishing), Input::Published(result)) => {
                 self.published(publishing, result, now, effects)
             }
+            (State::Parking(publishing), Input::Parked(result)) => self.parked(publishing, result, now, effects),
             (State::Settling(settling), Input::Settled(result)) => self.settled(settling, result, effects),
             (state, _) => state,
         };
@@ -163,10 +160,7 @@ impl Machine {
                 let error = error.clone();
                 self.judge(error, circumstances, now, effects)
             }
-            (None, Work::Handle)
-                if !self.told_of_interruptions && self.arrival.known.interruptions >= self.rules.max_interruptions =>
-            {
-                self.told_of_interruptions = true;
+            (None, Work::Handle) if self.is_interrupted() => {
                 self.judge(HandlerError::interrupted(self.arrival.known.interruptions), circumstances, now, effects)
             }
             (None, Work::Handle) => {
@@ -175,6 +169,12 @@ impl Machine {
                 State::Running
             }
         }
+    }
+
+    /// So many attempts never came to an end that there is none any more: one that ends the host is not told from one that
+    /// is only slow.
+    fn is_interrupted(&self) -> bool {
+        self.arrival.known.interruptions >= self.rules.max_interruptions.max(1)
     }
 
     fn succeeded(&mut self, effects: &mut Vec<Effect>) -> State {
@@ -236,7 +236,8 @@ impl Machine {
     ) -> State {
         if let Some(pause_ms) = verdict.pause_intake {
             let until = now.after(Duration::from_millis(pause_ms).min(LONGEST_PAUSE));
-            effects.push(Effect::PauseIntake(Pause { outage: false, until }));
+            let why = verdict.reason.clone();
+            effects.push(Effect::PauseIntake(Pause { outage: false, until, why }));
         }
         let (outcome, overridden): Resolved = resolve(&verdict.action, self.situation(now), &self.rules);
         let ruling = Ruling { error_kind: failure.error.kind.clone(), maker, verdict, fault, overridden };
@@ -307,7 +308,8 @@ impl Machine {
         let can_return = has_handler || matches!(&self.arrival.work, Work::Judge { back_to: Some(_), .. });
         let requeues = self.arrival.known.requeues;
         let held = now.since(self.arrival.at);
-        Situation { now, expires_at: self.past.expires_at, requeues, held, has_handler, can_return }
+        let interrupted = has_handler && self.is_interrupted();
+        Situation { now, expires_at: self.past.expires_at, requeues, held, has_handler, can_return, interrupted }
     }
 
     fn origin_topic(&self) -> &str {

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use super::Rules;
 use super::rules::DEFAULT_LABEL;
 use crate::failure::Failure;
+use crate::handler_error::HandlerError;
 use crate::timestamp::{Timestamp, millis};
 use crate::topic::{Tier, Topic};
 use crate::verdict::Action;
@@ -59,6 +60,8 @@ pub struct Situation {
     pub has_handler: bool,
     /// There is a queue for a delayed message to come back to.
     pub can_return: bool,
+    /// Its attempts ended without a result until none is left: it must not be handled again.
+    pub interrupted: bool,
 }
 
 impl Situation {
@@ -72,6 +75,7 @@ impl Situation {
             held: Duration::ZERO,
             has_handler: true,
             can_return: true,
+            interrupted: failure.error.kind == HandlerError::INTERRUPTED,
         }
     }
 }
@@ -85,6 +89,12 @@ pub(super) type Resolved = (Outcome, Option<String>);
 
 pub(super) fn resolve(action: &Action, situation: Situation, rules: &Rules) -> Resolved {
     match action {
+        Action::Retry { .. } | Action::Delay { .. } | Action::DelayTo { .. } | Action::Requeue { .. }
+            if situation.interrupted =>
+        {
+            let why = "its attempts ended without a result too often: another one may end the host again";
+            last_resort(why.to_owned(), situation, rules)
+        }
         Action::Retry { delay_ms } => retry(*delay_ms, situation, rules),
         Action::Delay { delay_ms } => delay(*delay_ms, situation, rules),
         Action::DelayTo { tier } => match rules.tiers.iter().find(|t| t.name == *tier) {
@@ -104,8 +114,19 @@ fn retry(delay_ms: u64, situation: Situation, rules: &Rules) -> Resolved {
     } else if wait > rules.max_retry_delay {
         let limit = humantime::format_duration(rules.max_retry_delay);
         format!("a retry may hold its slot for {limit} at most: a longer one goes through a tier")
-    } else if situation.held.saturating_add(wait) > rules.max_hold && tier_for(wait, rules).is_some() {
+    } else if situation.held.saturating_add(wait) > rules.max_hold
+        && (rules.requeue_is_safe || tier_for(wait, rules).is_some())
+    {
         let limit = humantime::format_duration(rules.max_hold);
+        if tier_for(wait, rules).is_none() {
+            // Handed over anew it may be held as long again. It comes back no sooner than the retry was due.
+            let why =
+                format!("the broker lets a delivery be held for {limit} in all: it is handed back when it is due");
+            return match outlives(situation.now.after(wait), situation) {
+                Some(why) => last_resort(why, situation, rules),
+                None => (Outcome::Requeue { cooldown: wait.max(Duration::from_millis(1)) }, Some(why)),
+            };
+        }
         format!("the broker lets a delivery be held for {limit} in all: the next retry goes through a tier")
     } else {
         return match outlives(situation.now.after(wait), situation) {

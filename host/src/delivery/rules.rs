@@ -31,7 +31,8 @@ pub struct Rules {
     pub max_retry_delay: Duration,
     /// The longest that a delivery may be held in all, retries and waits together: past it, a retry becomes a delay.
     pub max_hold: Duration,
-    /// After so many attempts that ended without a result the policy is asked before the next one.
+    /// After so many attempts that ended without a result there is no other: the policy says where the message ends. At
+    /// least 1.
     pub max_interruptions: u32,
     /// The longest delay through tiers, hops included.
     pub max_delay: Duration,
@@ -41,6 +42,8 @@ pub struct Rules {
     pub requeue_is_safe: bool,
     /// How a publish that fails is tried again.
     pub publish: PublishRules,
+    /// There is a folder for messages that the broker never takes (rule 11).
+    pub parks: bool,
     /// The fallback may drop where there is no dead-letter topic. Never the default (rule 7).
     pub allow_drop_on_fault: bool,
     /// The bytes that a copy's headers may take (rule 11).
@@ -65,6 +68,7 @@ impl Rules {
             requeue: Doubling { initial: Duration::from_secs(1), max: Duration::from_secs(60) },
             requeue_is_safe: true,
             publish: PublishRules::default(),
+            parks: false,
             allow_drop_on_fault: false,
             max_header_bytes: None,
         }

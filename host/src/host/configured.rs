@@ -1,6 +1,7 @@
 //! From a configuration to what a host is made of.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -44,7 +45,8 @@ impl HostSpec {
         if !problems.is_empty() {
             return Err(ConfigError::Invalid(problems));
         }
-        let routes = config.routes.iter().map(|route| hosted(route, &brokers));
+        let park = config.host.park.as_deref();
+        let routes = config.routes.iter().map(|route| hosted(route, &brokers, park));
         let routes = routes.collect::<anyhow::Result<_>>().map_err(unusable)?;
         Ok(Self {
             routes,
@@ -56,6 +58,7 @@ impl HostSpec {
                 ..PolicySettings::default()
             },
             limits: limits(&config.policies),
+            state: Some(config.host.state.clone()),
             shutdown_timeout: config.host.shutdown_timeout,
             memory_brokers,
             observer: Observer::new(),
@@ -90,7 +93,11 @@ fn limits(policies: &PoliciesConfig) -> EngineLimits {
     }
 }
 
-fn hosted(config: &RouteConfig, brokers: &BTreeMap<String, Arc<dyn Broker>>) -> anyhow::Result<HostedRoute> {
+fn hosted(
+    config: &RouteConfig,
+    brokers: &BTreeMap<String, Arc<dyn Broker>>,
+    park: Option<&Path>,
+) -> anyhow::Result<HostedRoute> {
     let broker = brokers.get(&config.broker).context("a checked configuration names only brokers that are there")?;
     let work = work(&config.handler).with_context(|| format!("route `{}`", config.name))?;
     let mut route = RouteSpec::new(&config.name, &config.source, Arc::clone(broker), work);
@@ -100,6 +107,8 @@ fn hosted(config: &RouteConfig, brokers: &BTreeMap<String, Arc<dyn Broker>>) -> 
     route.retry.clone_from(&config.retry);
     route.header_prefix.clone_from(&config.header_prefix);
     route.requeue = Doubling { initial: config.requeue.cooldown, max: config.requeue.max_cooldown };
+    route.park = park.map(Path::to_owned);
+    route.max_interruptions = config.max_interruptions.unwrap_or(route.max_interruptions);
     route.allow_drop_on_fault = config.allow_drop_on_fault;
     route.max_retry_delay = config.max_retry_delay.unwrap_or(route.max_retry_delay);
     Ok(HostedRoute {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::admin::{NotReady, StatusSource};
+use crate::delivery::Pause;
 use crate::policy::registry::Policies;
 use crate::route::{Phase, Route};
 
@@ -20,6 +21,17 @@ impl HostStatus {
     }
 }
 
+fn paused(pause: &Pause) -> String {
+    let Pause { outage, until, why } = pause;
+    let cause = if *outage { "outcomes cannot be published" } else { "its policy asked for it" };
+    format!("intake is paused until {until}, because {cause}: {why}")
+}
+
+fn pause(pause: &Pause) -> Value {
+    let because = if pause.outage { "outage" } else { "policy" };
+    json!({ "because": because, "until": pause.until.to_string(), "why": pause.why })
+}
+
 impl StatusSource for HostStatus {
     fn not_ready(&self) -> Vec<NotReady> {
         let policies = self.policies.status();
@@ -28,8 +40,8 @@ impl StatusSource for HostStatus {
                 policies.routes.iter().find(|route| route.route == name).and_then(|route| route.last_error.as_ref());
             error.map_or_else(|| "its policy is being loaded".to_owned(), |error| format!("no policy: {}", error.text))
         };
-        let reason = |name: &str, phase: Phase| match phase {
-            Phase::Consuming { .. } => None,
+        let reason = |name: &str, phase: Phase, pauses: &[Pause]| match phase {
+            Phase::Consuming { .. } => pauses.first().map(paused),
             Phase::WaitingForPolicy => Some(no_policy(name)),
             Phase::Connecting { error: None } => Some("connecting to its broker".to_owned()),
             Phase::Connecting { error: Some(error) } => Some(error),
@@ -38,7 +50,7 @@ impl StatusSource for HostStatus {
         };
         let not_ready = |route: &Arc<Route>| {
             let name = &route.spec().name;
-            Some(NotReady { route: name.to_string(), reason: reason(name, route.state().get().0)? })
+            Some(NotReady { route: name.to_string(), reason: reason(name, route.state().get().0, &route.pauses())? })
         };
         self.routes.iter().filter_map(not_ready).collect()
     }
@@ -54,6 +66,7 @@ impl StatusSource for HostStatus {
                 "concurrency": spec.concurrency,
                 "phase": phase,
                 "since": since.to_string(),
+                "intake_paused": route.pauses().iter().map(pause).collect::<Vec<_>>(),
             })
         });
         let mut status = Map::new();

@@ -64,6 +64,17 @@ pub(super) fn write(route: &str, kind: &EventKind) {
             cooldown_ms,
             "requeued"
         ),
+        EventKind::Parked { subject, ruling, file } => warn!(
+            route,
+            id = subject.id,
+            attempt = subject.attempt,
+            error_kind = ruling.error_kind,
+            policy = ruling.maker.as_ref().map(display),
+            reason = ruling.verdict.reason,
+            overridden = ruling.overridden,
+            file,
+            "parked: the broker does not take it"
+        ),
         EventKind::Dropped { subject, ruling } => warn!(
             route,
             id = subject.id,

@@ -104,6 +104,7 @@ impl Metrics {
             }
             EventKind::RetryScheduled { subject, ruling, .. }
             | EventKind::Requeued { subject, ruling, .. }
+            | EventKind::Parked { subject, ruling, .. }
             | EventKind::Dropped { subject, ruling } => self.ruled(route, event, subject, ruling, None),
             EventKind::Delayed { subject, ruling, tier, .. } => self.ruled(route, event, subject, ruling, Some(tier)),
             EventKind::DeadLettered { subject, ruling, topic } => {

@@ -12,21 +12,24 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
+use super::intake::Epoch;
 use super::memory::{CopyKey, Remembered};
-use super::{Route, RouteWork};
+use super::suspects::{Part, Turn};
+use super::{Route, RouteWork, park};
 use crate::broker::{Delivery, Origin, Settlement, Settler};
-use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Rules, Work};
+use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Parcel, Work};
 use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
 use crate::message::Message;
 
-/// What is under way for the machine; it resolves to the machine's next input.
-type Operation = Pin<Box<dyn Future<Output = Input> + Send>>;
+/// What is under way for the machine; it resolves to the machine's next input, and the turn that an attempt which follows
+/// may need.
+type Operation = Pin<Box<dyn Future<Output = (Input, Option<Turn>)> + Send>>;
 
 impl Route {
     /// Takes a delivery from its slot to its end.
-    pub(super) async fn drive(self: Arc<Self>, delivery: Delivery, rules: Arc<Rules>, slot: OwnedSemaphorePermit) {
+    pub(super) async fn drive(self: Arc<Self>, delivery: Delivery, epoch: Arc<Epoch>, slot: OwnedSemaphorePermit) {
         self.metrics.in_flight.inc();
         let id = delivery.message.id.clone();
         let settler: Arc<dyn Settler> = Arc::from(delivery.settler);
@@ -37,9 +40,11 @@ impl Route {
             lost: delivery.lost,
             settler: Arc::clone(&settler),
         };
+        let lost = delivery.lost.clone();
         // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
-        if AssertUnwindSafe(self.take_on(delivery, rules)).catch_unwind().await.is_err() {
+        if AssertUnwindSafe(self.take_on(delivery, &epoch)).catch_unwind().await.is_err() {
             error!(route = %self.spec.name, id, "a panic while a delivery was in work: it goes back to the broker");
+            self.cool_down_after_panic(&lost).await;
             if let Err(error) = settler.settle(Settlement::Release).await {
                 error!(route = %self.spec.name, id, %error, "it could not be handed back");
             }
@@ -48,14 +53,26 @@ impl Route {
         drop(slot);
     }
 
-    async fn take_on(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>) {
+    /// What panics once will do so again as soon as the message is back, and must not spin (rule 5).
+    async fn cool_down_after_panic(&self, lost: &CancellationToken) {
+        tokio::select! {
+            () = sleep(self.spec.requeue.max) => {}
+            () = lost.cancelled() => {}
+            () = self.shutdown.drain.cancelled() => {}
+        }
+    }
+
+    async fn take_on(self: &Arc<Self>, delivery: InWork, epoch: &Epoch) {
         let may_be_known = delivery.redelivered && !self.memory.is_empty();
         let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
-        match key.and_then(|key| self.memory.take(key)) {
-            Some(Remembered::Done) => self.acknowledge_unrun(&delivery).await,
-            Some(Remembered::Open(known)) => self.run_machine(delivery, rules, known).await,
-            None => self.run_machine(delivery, rules, KnownStarts::default()).await,
-        }
+        let suspicion = self.suspicion.as_ref();
+        let part = suspicion.and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered));
+        let known = match key.and_then(|key| self.memory.take(key)) {
+            Some(Remembered::Done) => return self.acknowledge_unrun(&delivery, epoch).await,
+            Some(Remembered::Open(known)) => Some(known),
+            None => part.as_ref().and_then(Part::known),
+        };
+        self.run_machine(delivery, epoch, known.unwrap_or_default(), part.map(Arc::new)).await;
     }
 
     fn remember(&self, message: &Message, what: Remembered) {
@@ -65,17 +82,24 @@ impl Route {
     }
 
     /// The outcome of this copy is durable already; only its ack was lost (rule 13).
-    async fn acknowledge_unrun(&self, delivery: &InWork) {
+    async fn acknowledge_unrun(&self, delivery: &InWork, epoch: &Epoch) {
         if delivery.settler.settle(Settlement::Ack).await.is_err() {
             self.remember(&delivery.message, Remembered::Done);
             return;
         }
+        epoch.note_ack(&delivery.message, &self.memory);
         let id = delivery.message.id.clone();
         let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt: 0 };
         self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why: SkipReason::AckLost });
     }
 
-    async fn run_machine(self: &Arc<Self>, delivery: InWork, rules: Arc<Rules>, known: KnownStarts) {
+    async fn run_machine(
+        self: &Arc<Self>,
+        delivery: InWork,
+        epoch: &Epoch,
+        known: KnownStarts,
+        part: Option<Arc<Part>>,
+    ) {
         let InWork { message, origin, redelivered, lost, settler } = delivery;
         let work = match &self.spec.work {
             RouteWork::Handle { .. } => Work::Handle,
@@ -91,20 +115,26 @@ impl Route {
         }));
         let mut life = Life {
             route: self,
-            machine: Machine::new(rules, arrival),
+            epoch,
+            machine: Machine::new(Arc::clone(&epoch.rules), arrival),
             message,
             redelivered,
             settler,
             operation: None,
+            part,
+            turn: None,
             held: false,
             ending: None,
         };
-        life.take(start);
+        life.start(start);
         let (mut is_lost, mut drains, mut aborts) = (false, false, false);
         while life.ending.is_none() {
             let input = tokio::select! {
                 biased;
-                input = life.operation() => input,
+                (input, turn) = life.operation() => {
+                    life.turn = turn;
+                    input
+                }
                 () = lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
                 () = self.shutdown.abort.cancelled(), if !aborts => { aborts = true; Input::Abort }
                 () = self.shutdown.drain.cancelled(), if !drains => { drains = true; Input::Shutdown }
@@ -120,9 +150,13 @@ impl Route {
         Circumstances { health, seed: RandomState::new().hash_one(0) }
     }
 
-    async fn attempt(self: Arc<Self>, call: Call) -> Input {
+    async fn attempt(self: Arc<Self>, call: Call, known: KnownStarts, turn: Option<Turn>) -> Input {
         let RouteWork::Handle { handler, timeout: limit } = &self.spec.work else {
             unreachable!("a machine that judges runs no handler")
+        };
+        let _note = match &turn {
+            Some(turn) => turn.note(known).await,
+            None => None,
         };
         let begin = Instant::now();
         let result = timeout(*limit, panic::caught(handler.handle(&call)))
@@ -141,6 +175,15 @@ impl Route {
     }
 }
 
+impl Route {
+    async fn park(&self, parcel: Box<Parcel>) -> Result<String, String> {
+        let Some(folder) = self.spec.park.clone() else { return Err("there is no park folder".to_owned()) };
+        let (name, source) = (Arc::clone(&self.spec.name), Arc::clone(&self.spec.source));
+        let parked = tokio::task::spawn_blocking(move || park::park(&folder, &name, &source, &parcel)).await;
+        parked.unwrap_or_else(|error| Err(error.to_string()))
+    }
+}
+
 /// A delivery whose settler outlives a panic.
 struct InWork {
     message: Arc<Message>,
@@ -153,11 +196,16 @@ struct InWork {
 /// One delivery in work.
 struct Life<'r> {
     route: &'r Arc<Route>,
+    epoch: &'r Epoch,
     machine: Machine,
     message: Arc<Message>,
     redelivered: bool,
     settler: Arc<dyn Settler>,
     operation: Option<Operation>,
+    /// `None` where nothing is suspected to have ended the host before.
+    part: Option<Arc<Part>>,
+    /// Leave to run the attempt that begins now.
+    turn: Option<Turn>,
     /// Counted among those that are held because publishing fails.
     held: bool,
     ending: Option<Ending>,
@@ -165,14 +213,22 @@ struct Life<'r> {
 
 impl Life<'_> {
     /// What is under way; for ever where nothing is.
-    async fn operation(&mut self) -> Input {
+    async fn operation(&mut self) -> (Input, Option<Turn>) {
         match &mut self.operation {
             Some(operation) => {
-                let input = operation.await;
+                let outcome = operation.await;
                 self.operation = None;
-                input
+                outcome
             }
             None => std::future::pending().await,
+        }
+    }
+
+    /// Begins at once, or when it is this delivery's turn.
+    fn start(&mut self, start: Input) {
+        match self.part.clone() {
+            None => self.take(start),
+            Some(part) => self.operation = Some(Box::pin(async move { (start, Some(part.turn().await)) })),
         }
     }
 
@@ -187,37 +243,38 @@ impl Life<'_> {
         for effect in effects {
             self.carry_out(effect);
         }
+        // Without an attempt others need not wait.
+        self.turn = None;
     }
 
     fn carry_out(&mut self, effect: Effect) {
         let route = Arc::clone(self.route);
         match effect {
             Effect::Run { attempt } => {
-                let call = self.machine.call(attempt);
-                self.operation = Some(Box::pin(route.attempt(call)));
+                let (call, known, turn) = (self.machine.call(attempt), self.machine.known_starts(), self.turn.take());
+                self.begin(route.attempt(call, known, turn));
             }
             Effect::Judge(failure) => {
-                self.operation = Some(Box::pin(async move {
+                self.begin(async move {
                     let begin = Instant::now();
                     let decision = route.judge.decide(&failure).await;
                     route.metrics.observe_decision(begin.elapsed());
                     Input::Judged(decision)
-                }));
+                });
             }
             Effect::Wait(wait) => self.operation = Some(self.wait(wait)),
-            Effect::Publish(publication) => {
-                self.operation = Some(Box::pin(async move {
-                    let broker = &route.spec.broker;
-                    Input::Published(broker.publish(&publication.target, &publication.message).await)
-                }));
-            }
+            Effect::Publish(publication) => self.begin(async move {
+                let broker = &route.spec.broker;
+                Input::Published(broker.publish(&publication.target, &publication.message).await)
+            }),
+            Effect::Park(parcel) => self.begin(async move { Input::Parked(route.park(parcel).await) }),
             Effect::Settle(settlement) => {
                 // It can be back before the settle has returned.
                 if settlement != Settlement::Ack {
                     route.remember(&self.message, Remembered::Open(self.machine.known_starts()));
                 }
                 let settler = Arc::clone(&self.settler);
-                self.operation = Some(async move { Input::Settled(settler.settle(settlement).await) }.boxed());
+                self.begin(async move { Input::Settled(settler.settle(settlement).await) });
             }
             Effect::Stop => self.operation = None,
             Effect::PauseIntake(pause) => route.pauses.pause(pause, route.now()),
@@ -227,11 +284,20 @@ impl Life<'_> {
         }
     }
 
+    fn begin(&mut self, operation: impl Future<Output = Input> + Send + 'static) {
+        self.operation = Some(Box::pin(operation.map(|input| (input, None))));
+    }
+
     fn wait(&self, wait: Duration) -> Operation {
         let route = Arc::clone(self.route);
+        let part = self.part.clone().filter(|_| self.machine.awaits_attempt());
         Box::pin(async move {
             sleep(wait).await;
-            Input::Due(route.circumstances(None))
+            let turn = match part {
+                Some(part) => Some(part.turn().await),
+                None => None,
+            };
+            (Input::Due(route.circumstances(None)), turn)
         })
     }
 
@@ -254,15 +320,23 @@ impl Life<'_> {
         match self.ending {
             Some(Ending::Lost { durable: true }) => {
                 debug!(route = %self.route.spec.name, id = self.message.id, "the ack was lost after the outcome was durable");
+                if let Some(part) = &self.part {
+                    part.is_cleared();
+                }
                 self.route.remember(&self.message, Remembered::Done);
             }
             Some(Ending::Lost { durable: false } | Ending::Requeued | Ending::Released) | None => {}
-            // Another hand-over of this copy may have left a memory behind, which must not stand for a later message.
-            Some(_) if self.redelivered && !self.route.memory.is_empty() => {
-                let key = CopyKey::of(&self.message);
-                key.and_then(|key| self.route.memory.take(key));
+            Some(_) => {
+                if let Some(part) = &self.part {
+                    part.is_cleared();
+                }
+                // Another hand-over of this copy may have left a memory behind, which must not stand for a later message.
+                if self.redelivered && !self.route.memory.is_empty() {
+                    let key = CopyKey::of(&self.message);
+                    key.and_then(|key| self.route.memory.take(key));
+                }
+                self.epoch.note_ack(&self.message, &self.route.memory);
             }
-            Some(_) => {}
         }
     }
 }

@@ -7,9 +7,12 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
+use super::acknowledged::Acknowledged;
+use super::memory::Memory;
 use super::{Phase, Route};
 use crate::broker::{BrokerError, Consumer, Prepared};
 use crate::delivery::{Doubling, Rules};
+use crate::message::Message;
 
 /// Between tries to reach the broker.
 const RECONNECT: Doubling = Doubling { initial: Duration::from_millis(500), max: Duration::from_secs(30) };
@@ -19,6 +22,29 @@ const LAST_SETTLES: Duration = Duration::from_secs(2);
 
 /// A broker that does not take a cancel within this time is not waited for: unsettled deliveries go back anyway.
 const LONGEST_STOP: Duration = Duration::from_secs(8);
+
+/// The time of one consumer: what its deliveries go by.
+pub(super) struct Epoch {
+    pub(super) rules: Arc<Rules>,
+    /// `None` where the broker answers each ack, so that none is in doubt.
+    acknowledged: Option<Acknowledged>,
+}
+
+impl Epoch {
+    /// An ack was written for this message.
+    pub(super) fn note_ack(&self, message: &Arc<Message>, memory: &Memory) {
+        if let Some(acknowledged) = &self.acknowledged {
+            acknowledged.note(message, memory);
+        }
+    }
+
+    /// The consumer was lost.
+    fn end(&self, memory: &Memory) {
+        if let Some(acknowledged) = &self.acknowledged {
+            acknowledged.lose(memory);
+        }
+    }
+}
 
 impl Route {
     /// Runs until shutdown, and returns once every delivery has ended or the time for that is over.
@@ -56,11 +82,14 @@ impl Route {
         self.state.set(Phase::Connecting { error: None });
         loop {
             let problem = match drain.run_until_cancelled(self.connect()).await? {
-                Ok((mut consumer, rules)) => {
+                Ok((mut consumer, epoch)) => {
                     failures = 0;
-                    match drain.run_until_cancelled(self.consume(consumer.as_mut(), &rules, slots)).await {
+                    match drain.run_until_cancelled(self.consume(consumer.as_mut(), &epoch, slots)).await {
                         None => return Some(consumer),
-                        Some(problem) => problem,
+                        Some(problem) => {
+                            epoch.end(&self.memory);
+                            problem
+                        }
                     }
                 }
                 Err(problem) => problem,
@@ -74,24 +103,29 @@ impl Route {
         }
     }
 
-    async fn connect(&self) -> Result<(Box<dyn Consumer>, Arc<Rules>), BrokerError> {
+    async fn connect(&self) -> Result<(Box<dyn Consumer>, Arc<Epoch>), BrokerError> {
         let spec = &self.spec;
         let prepared = spec.broker.prepare(&spec.plan()).await?;
-        let rules = Arc::new(self.rules(&prepared));
-        let consumer = spec.broker.consume(&spec.source, spec.concurrency.max(1)).await?;
+        let prefetch = spec.concurrency.max(1);
+        let is_in_doubt = !spec.broker.capabilities().answers_settles;
+        let epoch = Arc::new(Epoch {
+            rules: Arc::new(self.rules(&prepared)),
+            acknowledged: is_in_doubt.then(|| Acknowledged::new(prefetch)),
+        });
+        let consumer = spec.broker.consume(&spec.source, prefetch).await?;
         for remark in &prepared.remarks {
             warn!(route = %spec.name, "{remark}");
         }
         info!(route = %spec.name, source = %spec.source, concurrency = spec.concurrency, "consuming");
         self.state.set(Phase::Consuming { remarks: prepared.remarks });
-        Ok((consumer, rules))
+        Ok((consumer, epoch))
     }
 
     /// Hands deliveries out until the consumer is lost.
     async fn consume(
         self: &Arc<Self>,
         consumer: &mut dyn Consumer,
-        rules: &Arc<Rules>,
+        epoch: &Arc<Epoch>,
         slots: &Arc<Semaphore>,
     ) -> BrokerError {
         loop {
@@ -109,7 +143,7 @@ impl Route {
             match delivery {
                 // The broker hands it over again; here it could not be settled.
                 Ok(delivery) if delivery.lost.is_cancelled() => {}
-                Ok(delivery) => drop(tokio::spawn(Arc::clone(self).drive(delivery, Arc::clone(rules), slot))),
+                Ok(delivery) => drop(tokio::spawn(Arc::clone(self).drive(delivery, Arc::clone(epoch), slot))),
                 Err(problem) => return problem,
             }
         }

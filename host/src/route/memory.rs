@@ -22,6 +22,12 @@ pub(super) struct CopyKey([u8; 32]);
 impl CopyKey {
     /// Nothing for a message without an id: two of those may be alike and yet not the same.
     pub(super) fn of(message: &Message) -> Option<Self> {
+        message.id.as_ref()?;
+        Some(Self::alike(message))
+    }
+
+    /// The same for all messages that are alike, which is enough where nothing is lost by taking one for another.
+    pub(super) fn alike(message: &Message) -> Self {
         let mut digest = Sha256::new();
         let mut add = |part: Option<&[u8]>| match part {
             None => digest.update([0]),
@@ -31,13 +37,20 @@ impl CopyKey {
                 digest.update(bytes);
             }
         };
-        add(Some(message.id.as_ref()?.as_bytes()));
+        add(message.id.as_deref().map(str::as_bytes));
         for (name, value) in message.headers.iter().filter(|(name, _)| !is_broker_owned(name)) {
             add(Some(name.as_bytes()));
             add(Some(format!("{value:?}").as_bytes()));
         }
         add(message.body.as_deref());
-        Some(Self(digest.finalize().into()))
+        Self(digest.finalize().into())
+    }
+}
+
+/// In hexadecimal digits.
+impl std::fmt::Display for CopyKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

@@ -10,15 +10,26 @@ use crate::timestamp::Timestamp;
 #[derive(Debug, Default)]
 pub(super) struct Pauses(watch::Sender<Until>);
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Default)]
 struct Until {
-    outage: Option<Instant>,
-    policy: Option<Instant>,
+    outage: Option<Reason>,
+    policy: Option<Reason>,
+}
+
+#[derive(Debug)]
+struct Reason {
+    until: Instant,
+    shown: Pause,
 }
 
 impl Until {
-    fn latest(self) -> Option<Instant> {
-        self.outage.max(self.policy)
+    fn reasons(&self) -> impl Iterator<Item = &Reason> {
+        let now = Instant::now();
+        self.outage.iter().chain(&self.policy).filter(move |reason| reason.until > now)
+    }
+
+    fn latest(&self) -> Option<Instant> {
+        self.reasons().map(|reason| reason.until).max()
     }
 }
 
@@ -28,7 +39,9 @@ impl Pauses {
         let until = Instant::now() + pause.until.since(now);
         self.0.send_modify(|current| {
             let kind = if pause.outage { &mut current.outage } else { &mut current.policy };
-            *kind = (*kind).max(Some(until));
+            if kind.as_ref().is_none_or(|reason| reason.until <= until) {
+                *kind = Some(Reason { until, shown: pause });
+            }
         });
     }
 
@@ -39,7 +52,12 @@ impl Pauses {
 
     /// Whether intake rests now.
     pub(super) fn is_paused(&self) -> bool {
-        self.0.borrow().latest().is_some_and(|until| until > Instant::now())
+        self.0.borrow().latest().is_some()
+    }
+
+    /// The pauses that hold now; none while intake goes on.
+    pub(super) fn current(&self) -> Vec<Pause> {
+        self.0.borrow().reasons().map(|reason| reason.shown.clone()).collect()
     }
 
     /// Waits until intake is to rest.
@@ -56,7 +74,7 @@ impl Pauses {
         let mut changes = self.0.subscribe();
         loop {
             let until = changes.borrow_and_update().latest();
-            let Some(until) = until.filter(|until| *until > Instant::now()) else { return };
+            let Some(until) = until else { return };
             tokio::select! {
                 () = sleep_until(until) => {}
                 // The sender lives in `self`: this cannot fail while we wait.
@@ -74,7 +92,8 @@ mod tests {
 
     fn pause(outage: bool, seconds: u64) -> (Pause, Timestamp) {
         let now = Timestamp(1_000);
-        (Pause { outage, until: now.after(Duration::from_secs(seconds)) }, now)
+        let why = if outage { "no route to orders.dlq" } else { "the shop is closed" };
+        (Pause { outage, until: now.after(Duration::from_secs(seconds)), why: why.to_owned() }, now)
     }
 
     #[tokio::test(start_paused = true)]
@@ -86,6 +105,20 @@ mod tests {
         let begin = Instant::now();
         pauses.over().await;
         assert_eq!(begin.elapsed().as_secs(), 30, "a shorter pause does not cut a longer one");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_says_why_intake_rests_for_as_long_as_it_does() {
+        let pauses = Pauses::default();
+        let (outage, now) = pause(true, 30);
+        pauses.pause(outage.clone(), now);
+        pauses.pause(pause(false, 60).0, now);
+        let reasons = |pauses: &Pauses| pauses.current().into_iter().map(|pause| pause.why).collect::<Vec<_>>();
+        assert_eq!(reasons(&pauses), ["no route to orders.dlq", "the shop is closed"]);
+        tokio::time::advance(Duration::from_secs(30)).await;
+        assert_eq!(reasons(&pauses), ["the shop is closed"]);
+        tokio::time::advance(Duration::from_secs(30)).await;
+        assert!(pauses.current().is_empty() && !pauses.is_paused());
     }
 
     #[tokio::test(start_paused = true)]

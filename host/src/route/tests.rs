@@ -9,6 +9,7 @@ use async_trait::async_trait;
 
 use super::{Judge, Phase, Route, RouteSpec, RouteWork, Shutdown};
 use crate::broker::memory::MemoryBroker;
+use crate::event::EventKind;
 use crate::failure::Failure;
 use crate::handler::Call;
 use crate::handler::closure::handler_fn;
@@ -41,6 +42,8 @@ impl Judge for Script {
 
 struct Running {
     broker: MemoryBroker,
+    observer: Observer,
+    route: Arc<Route>,
     shutdown: Shutdown,
     task: tokio::task::JoinHandle<()>,
 }
@@ -55,10 +58,11 @@ impl Running {
         let shutdown = Shutdown::default();
         let (begin, start) = (Timestamp::now(), tokio::time::Instant::now());
         let clock = Arc::new(move || begin.after(start.elapsed()));
-        let route = Arc::new(Route::new(spec, judge, Observer::new(), shutdown.clone()).with_clock(clock));
+        let observer = Observer::new();
+        let route = Arc::new(Route::new(spec, judge, observer.clone(), shutdown.clone()).with_clock(clock));
         let task = tokio::spawn(Arc::clone(&route).run());
         route.state().wait_for(|phase| matches!(phase, Phase::Consuming { .. })).await;
-        Self { broker, shutdown, task }
+        Self { broker, observer, route, shutdown, task }
     }
 
     fn send(&self, id: &str) {
@@ -156,8 +160,10 @@ impl Judge for PanicsOnce {
 async fn a_panic_in_the_host_hands_the_message_back_and_frees_its_slot() {
     let judge = Arc::new(PanicsOnce(AtomicU32::new(0)));
     let running = Running::start(judge, always("x"), |spec| spec.concurrency = 1).await;
+    let begin = tokio::time::Instant::now();
     running.send("m1");
     assert_eq!(running.dead_letter().await.id.as_deref(), Some("m1"));
+    assert!(begin.elapsed() >= Duration::from_secs(60), "a panic that repeats itself must not spin");
     running.stop().await;
 }
 
@@ -189,6 +195,63 @@ async fn a_dead_letter_topic_that_is_down_holds_the_delivery_and_pauses_intake_u
     assert_eq!(letter.id.as_deref(), Some("m1"));
     running.send("m2");
     assert_eq!(running.dead_letter().await.id.as_deref(), Some("m2"), "intake goes on by itself");
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_that_is_held_raises_the_alarm_for_as_long_as_it_is() {
+    let running = Running::start(Script::new([dead_letter()]), always("x"), |_| {}).await;
+    let held = || running.observer.metrics().route(&"orders".into()).held.get();
+    running.broker.faults().fail("orders.dlq", 2);
+    let mut events = running.observer.subscribe();
+    running.send("m1");
+    while !matches!(events.recv().await.unwrap().kind, EventKind::PublishFailed { .. }) {}
+    assert_eq!(held(), 1);
+    let pauses = running.route.pauses();
+    assert!(pauses.len() == 1 && pauses[0].why.contains("orders.dlq"), "{pauses:?}");
+    running.dead_letter().await;
+    running.quiet().await;
+    running.broker.wait_for("orders.dlq", |_| true).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!((held(), running.route.pauses()), (0, vec![]));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_too_large_for_its_dead_letter_topic_is_parked_and_the_others_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let park = folder.path().join("parked");
+    let running =
+        Running::start(Script::new([dead_letter()]), always("x"), |spec| spec.park = Some(park.clone())).await;
+    running.broker.faults().refuse_larger_than("orders.dlq", 2000);
+    let body = "x".repeat(3000);
+    running.broker.publish_to("orders", Message::new(body.clone()).with_id("large")).unwrap();
+    running.quiet().await;
+    running.send("small");
+    assert_eq!(running.dead_letter().await.id.as_deref(), Some("small"));
+    let mut files: Vec<_> = std::fs::read_dir(&park).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert_eq!(files.len(), 2, "{files:?}");
+    assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), body);
+    assert!(std::fs::read_to_string(&files[1]).unwrap().contains("\"large\""));
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_cannot_be_parked_stays_with_the_broker() {
+    let folder = tempfile::tempdir().unwrap();
+    let park = folder.path().join("parked");
+    std::fs::write(&park, "a file in the way").unwrap();
+    let running =
+        Running::start(Script::new([dead_letter()]), always("x"), |spec| spec.park = Some(park.clone())).await;
+    running.broker.faults().refuse_larger_than("orders.dlq", 10);
+    let mut events = running.observer.subscribe();
+    running.broker.publish_to("orders", Message::new("x".repeat(30)).with_id("large")).unwrap();
+    while !matches!(events.recv().await.unwrap().kind, EventKind::PublishFailed { .. }) {}
+    assert_eq!(running.broker.depth("orders").unsettled, 1);
+    std::fs::remove_file(&park).unwrap();
+    running.quiet().await;
+    assert_eq!(std::fs::read_dir(&park).unwrap().count(), 2, "it is parked as soon as it can be");
     running.stop().await;
 }
 

@@ -10,4 +10,5 @@ mod outcomes;
 mod settings;
 mod stopping;
 mod support;
+mod suspects;
 mod swapping;

@@ -5,6 +5,7 @@ mod connection;
 mod consuming;
 mod preparing;
 mod publishing;
+mod routes;
 mod tiers;
 
 use std::time::Duration;

@@ -42,6 +42,7 @@ pub(in crate::config) struct WrittenRoute<'d> {
     header_prefix: String,
     requeue: RequeueConfig,
     allow_drop_on_fault: bool,
+    max_interruptions: Option<u32>,
 }
 
 impl<'d> WrittenRoute<'d> {
@@ -82,6 +83,9 @@ impl<'d> WrittenRoute<'d> {
             header_prefix: read_header_prefix(&section),
             requeue: read_requeue(&section),
             allow_drop_on_fault: section.boolean("allow_drop_on_fault").unwrap_or(false),
+            max_interruptions: section
+                .integer("max_interruptions", 1..=u64::from(u32::MAX))
+                .and_then(|number| u32::try_from(number).ok()),
             name,
             title,
         };
@@ -106,6 +110,7 @@ impl<'d> WrittenRoute<'d> {
             header_prefix: self.header_prefix,
             requeue: self.requeue,
             allow_drop_on_fault: self.allow_drop_on_fault,
+            max_interruptions: self.max_interruptions,
             max_retry_delay: self.max_retry_delay.map(Spanned::into_inner),
         })
     }

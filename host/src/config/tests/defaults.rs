@@ -30,6 +30,7 @@ fn whatever_is_left_out_has_its_default() {
         HostConfig {
             admin: ([127, 0, 0, 1], 7878).into(),
             state: "etc/state".into(),
+            park: None,
             tiers: vec![tier("30s", 30), tier("5m", 300), tier("30m", 1800)],
             shutdown_timeout: seconds(30),
         }
@@ -56,7 +57,7 @@ fn whatever_is_left_out_has_its_default() {
     assert_eq!(route.header_prefix, "reprieve-");
     assert_eq!(route.requeue, RequeueConfig { cooldown: seconds(1), max_cooldown: seconds(60) });
     assert!(!route.allow_drop_on_fault);
-    assert_eq!(route.max_retry_delay, None);
+    assert_eq!((route.max_retry_delay, route.max_interruptions), (None, None));
     let HandlerConfig::Http(http) = &route.handler else { panic!("an HTTP handler") };
     assert_eq!((http.timeout, &http.error_kind_header, http.headers.len()), (seconds(30), &None, 0));
     assert_eq!(config.warnings, []);
@@ -158,4 +159,14 @@ fn secrets_are_not_in_the_debug_form() {
 
 fn tier(name: &str, delay: u64) -> Tier {
     Tier { name: name.to_owned(), delay: seconds(delay) }
+}
+
+#[test]
+fn the_park_folder_is_relative_to_the_configuration_and_interruptions_are_counted_from_one() {
+    let parked = format!("[host]\npark = \"parked\"\n{SMALLEST}max_interruptions = 2\n");
+    let config = parse(parked).unwrap();
+    assert_eq!(config.host.park, Some("etc/parked".into()));
+    assert_eq!(config.routes[0].max_interruptions, Some(2));
+    let error = parse(format!("{SMALLEST}max_interruptions = 0\n")).unwrap_err().to_string();
+    assert!(error.contains("max_interruptions"), "{error}");
 }

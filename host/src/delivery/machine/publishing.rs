@@ -87,12 +87,26 @@ impl Machine {
             Ok(()) => return self.is_durable(publishing, effects),
             Err(PublishError::TooLarge(_)) if publishing.smaller() => return self.publish(publishing, effects),
             Err(PublishError::Refused(why) | PublishError::TooLarge(why))
-                if self.parks_instead(&mut publishing, &why) =>
+                if self.dead_letters_instead(&mut publishing, &why) =>
             {
                 return self.publish(publishing, effects);
             }
+            Err(error @ (PublishError::Refused(_) | PublishError::TooLarge(_))) if self.rules.parks => {
+                return self.park(publishing, error.to_string(), effects);
+            }
             Err(error) => error,
         };
+        self.hold(publishing, &error, now, effects)
+    }
+
+    /// Tries again after a while, as long as the delivery can be held.
+    pub(super) fn hold(
+        &mut self,
+        mut publishing: Publishing,
+        error: &PublishError,
+        now: Timestamp,
+        effects: &mut Vec<Effect>,
+    ) -> State {
         publishing.tries = publishing.tries.saturating_add(1);
         let wait = self.rules.publish.backoff.after(publishing.tries - 1);
         // Out of reach for all, or only for this message: the first concerns the route.
@@ -107,7 +121,7 @@ impl Machine {
         }));
         if outage {
             let until = now.after(wait).after(LONGEST_TRY);
-            effects.push(Effect::PauseIntake(Pause { outage, until }));
+            effects.push(Effect::PauseIntake(Pause { outage, until, why: error.to_string() }));
         }
         if self.lost {
             return self.give_up(effects);
@@ -126,18 +140,11 @@ impl Machine {
     }
 
     /// Turns a delay that the broker will never take, such as one to a queue that is gone, into a dead letter.
-    fn parks_instead(&self, publishing: &mut Publishing, why: &str) -> bool {
+    fn dead_letters_instead(&self, publishing: &mut Publishing, why: &str) -> bool {
         let Destination::Tier { tier, .. } = &publishing.copy.to else { return false };
         let Some(topic) = self.rules.dead_letters.get(DEFAULT_LABEL) else { return false };
-        let error_kind = publishing.copy.error.kind.clone();
-        let ruling = publishing.copy.ruling.get_or_insert_with(|| Ruling {
-            error_kind,
-            maker: None,
-            verdict: Verdict::new(Action::Delay { delay_ms: 0 }, "not due yet"),
-            fault: None,
-            overridden: None,
-        });
-        ruling.overridden = Some(format!("tier {tier} cannot take it: {why}"));
+        let overridden = Some(format!("tier {tier} cannot take it: {why}"));
+        publishing.copy.ruling = Some(Ruling { overridden, ..publishing.ruling() });
         publishing.copy.to = Destination::DeadLetter(Target::Topic(topic.clone()));
         true
     }
@@ -213,6 +220,18 @@ impl Machine {
 impl Publishing {
     pub(super) fn new(copy: Copied) -> Self {
         Self { copy, form: Form::Full, tries: 0, outage: false }
+    }
+
+    /// The ruling, or what stands for it where a message is only sent on.
+    pub(super) fn ruling(&mut self) -> Ruling {
+        let error_kind = self.copy.error.kind.clone();
+        self.copy.ruling.take().unwrap_or_else(|| Ruling {
+            error_kind,
+            maker: None,
+            verdict: Verdict::new(Action::Delay { delay_ms: 0 }, "not due yet"),
+            fault: None,
+            overridden: None,
+        })
     }
 
     /// Turns to a smaller form. What is to be handled again keeps the sender's headers.

@@ -15,7 +15,7 @@ impl Machine {
                 self.arrival.known.interruptions = self.arrival.known.interruptions.saturating_add(1);
                 state
             }
-            State::Publishing(_) | State::Settling(_) => state,
+            State::Publishing(_) | State::Parking(_) | State::Settling(_) => state,
             State::Waiting(Next::Settle(Settling { settlement: Settlement::Ack, .. })) => {
                 end(Ending::Lost { durable: true }, effects)
             }
@@ -46,7 +46,7 @@ impl Machine {
     pub(super) fn abort(&mut self, state: State, effects: &mut Vec<Effect>) -> State {
         self.stopping = true;
         match state {
-            State::Running | State::Judging(_) | State::Publishing(_) => {
+            State::Running | State::Judging(_) | State::Publishing(_) | State::Parking(_) => {
                 effects.push(Effect::Stop);
                 self.release("shutdown", effects)
             }

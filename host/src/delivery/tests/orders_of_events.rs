@@ -12,8 +12,8 @@ use crate::verdict::{Action, Decision, FaultKind};
 const FAIR_STEPS: usize = 40;
 
 fn any_rules() -> impl Strategy<Value = Rules> {
-    (any::<bool>(), any::<bool>(), any::<bool>(), 0..5_u32, 1..4_u32).prop_map(
-        |(tiers, dead_letters, safe, attempts, tries)| {
+    (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 0..5_u32, 1..4_u32).prop_map(
+        |(tiers, dead_letters, safe, parks, attempts, tries)| {
             let mut rules = rules();
             if !tiers {
                 rules.tiers.clear();
@@ -22,6 +22,7 @@ fn any_rules() -> impl Strategy<Value = Rules> {
                 rules.dead_letters.clear();
             }
             rules.requeue_is_safe = safe;
+            rules.parks = parks;
             rules.retry.max_attempts = attempts;
             rules.publish.tries = tries;
             rules
@@ -64,6 +65,8 @@ fn step(world: &mut World, choice: u8) {
             2 => Err(PublishError::TooLarge("no".to_owned())),
             _ => Ok(()),
         }),
+        Pending::Park(_) if choice.is_multiple_of(2) => world.parked(Err("disk full".to_owned())),
+        Pending::Park(_) => world.parked(Ok("file".to_owned())),
         Pending::Settle(_) => world.settle_ends(match choice % 4 {
             0 => Err(SettleError::Retry("busy".to_owned())),
             1 => Err(SettleError::Gone("channel closed".to_owned())),
@@ -94,6 +97,7 @@ fn play_fairly(world: &mut World) {
             Pending::Policy(_) => world.judge(verdict(Action::Drop)),
             Pending::Timer(_) => world.pass(),
             Pending::Publish(_) => world.confirm(),
+            Pending::Park(_) => world.parked(Ok("file".to_owned())),
             Pending::Settle(_) => world.settle_ends(Ok(())),
             Pending::Nothing | Pending::End(_) => return,
         };

@@ -56,7 +56,8 @@ fn a_pause_past_the_longest_is_cut_to_ten_minutes_and_a_shorter_one_is_not() {
         decision.result.as_mut().unwrap().pause_intake = Some(asked);
         let mut world = World::started(rules(), arrival(Message::new("body").with_id("m1")));
         world.fail("x").judge(decision);
-        assert_eq!(world.pauses, [Pause { outage: false, until: START.after(Duration::from_millis(given)) }]);
+        let until = START.after(Duration::from_millis(given));
+        assert_eq!(world.pauses, [Pause { outage: false, until, why: "because".to_owned() }]);
     }
 }
 
@@ -188,13 +189,14 @@ proptest! {
         has_tiers: bool,
         has_dead_letters: bool,
         requeue_is_safe: bool,
+        interrupted: bool,
     ) {
         let mut rules = rules();
         rules.requeue_is_safe = requeue_is_safe;
         if !has_tiers { rules.tiers.clear(); }
         if !has_dead_letters { rules.dead_letters.clear(); }
         let expires_at = expires_in.map(|ms| START.after(Duration::from_millis(ms)));
-        let situation = Situation { now: START, expires_at, requeues, held: Duration::from_millis(held_ms), has_handler, can_return };
+        let situation = Situation { now: START, expires_at, requeues, held: Duration::from_millis(held_ms), has_handler, can_return, interrupted };
         let (outcome, why) = resolve(&action, situation, &rules);
 
         prop_assert_eq!(outcome == Outcome::Drop, action == Action::Drop);
@@ -207,6 +209,9 @@ proptest! {
                 | (Outcome::Drop, Action::Drop)
         );
         prop_assert!(!differs || why.is_some(), "{:?} became {:?} without a word", action, outcome);
+        let is_held = Outcome::Again { wait: rules.requeue.max.max(rules.requeue.after(requeues)) };
+        let comes_back = matches!(outcome, Outcome::Delay { .. } | Outcome::Again { .. }) && outcome != is_held;
+        prop_assert!(!(interrupted && comes_back), "what ended the host is handled again");
         match outcome {
             Outcome::Again { wait } => prop_assert!(!wait.is_zero()),
             Outcome::Requeue { cooldown } => prop_assert!(!cooldown.is_zero() && requeue_is_safe),

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::world::{World, arrival, fault, judged, rules, tier, verdict};
+use super::world::{Pending, World, arrival, fault, judged, rules, tier, verdict};
 use crate::broker::{PublishError, SettleError, Settlement, Target};
-use crate::delivery::{Arrival, Ending, Input, KnownStarts};
+use crate::delivery::{Arrival, Ending, Input, KnownStarts, Rules};
 use crate::event::EventKind;
 use crate::message::Message;
 use crate::verdict::{Action, FaultKind};
@@ -260,13 +260,137 @@ fn what_did_not_fail_but_died_is_parked_unjudged() {
 #[test]
 fn a_message_whose_attempts_never_end_is_judged_before_the_next_one() {
     let known = KnownStarts { starts: 5, interruptions: 5, ..KnownStarts::default() };
-    let mut world = World::started(rules(), Arrival { known, ..arrival(Message::new("body")) });
+    let world = World::started(rules(), Arrival { known, ..arrival(Message::new("body")) });
     let failure = world.failure();
     assert_eq!((failure.error.kind.as_str(), failure.interruptions, failure.attempt), ("interrupted", 5, 5));
-    world.judge(verdict(Action::Retry { delay_ms: 100 }));
-    world.wait();
-    world.succeed();
-    assert_eq!(world.settled(), Ending::Succeeded, "the policy may give it another chance");
+}
+
+#[test]
+fn a_message_whose_attempts_never_end_is_not_handled_again_whatever_the_policy_says() {
+    let known = KnownStarts { starts: 5, interruptions: 5, ..KnownStarts::default() };
+    let again = [
+        Action::Retry { delay_ms: 100 },
+        Action::Delay { delay_ms: 30_000 },
+        Action::DelayTo { tier: "30s".to_owned() },
+        Action::Requeue { cooldown_ms: None },
+    ];
+    for action in again {
+        let mut world = World::started(rules(), Arrival { known, ..arrival(Message::new("body")) });
+        world.judge(verdict(action)).confirm();
+        assert!(world.overridden().unwrap().contains("may end the host again"));
+        assert_eq!(world.settled(), Ending::DeadLettered);
+        assert!(world.attempts.is_empty());
+    }
+    let mut world = World::started(rules(), Arrival { known, ..arrival(Message::new("body")) });
+    world.judge(verdict(Action::DeadLetter { label: Some("invalid".to_owned()) }));
+    assert_eq!(world.target(), Target::Topic("orders.invalid".into()), "where it ends is the policy's to say");
+}
+
+#[test]
+fn a_message_whose_attempts_never_end_is_held_unhandled_where_it_can_go_nowhere() {
+    let mut rules = rules();
+    rules.dead_letters.clear();
+    rules.requeue_is_safe = false;
+    let known = KnownStarts { interruptions: 5, ..KnownStarts::default() };
+    let mut world = World::started(rules, Arrival { known, ..arrival(Message::new("body")) });
+    for _ in 0..20 {
+        world.judge(verdict(Action::Retry { delay_ms: 100 }));
+        assert!(world.wait() >= Duration::from_secs(60));
+    }
+    assert!(world.attempts.is_empty());
+}
+
+fn parking() -> Rules {
+    Rules { parks: true, ..rules() }
+}
+
+fn too_large() -> Result<(), PublishError> {
+    Err(PublishError::TooLarge("134217729 bytes".to_owned()))
+}
+
+#[test]
+fn a_message_that_is_too_large_in_every_form_is_parked_and_only_then_acknowledged() {
+    let mut world = World::started(parking(), arrival(Message::new("body").with_id("m1")));
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    for _ in 0..4 {
+        world.publish_ends(too_large());
+    }
+    let Pending::Park(parcel) = &world.pending else { panic!("it is not parked: {:?}", world.pending) };
+    assert_eq!((parcel.id.as_str(), parcel.attempts, parcel.error.kind.as_str()), ("m1", 1, "x"));
+    assert!(parcel.refusal.contains("134217729 bytes"), "{}", parcel.refusal);
+    assert_eq!(parcel.message.headers.len(), 0, "the sender's message, not a copy");
+    world.parked(Ok("parked/m1.json".to_owned()));
+    assert!(matches!(world.reports.last(), Some(EventKind::Parked { file, .. }) if file == "parked/m1.json"));
+    assert_eq!(world.settled(), Ending::Parked);
+    assert!(world.pauses.is_empty(), "it concerns this message alone");
+}
+
+#[test]
+fn a_message_that_is_refused_for_what_it_is_is_parked_at_once() {
+    let mut world = World::started(parking(), arrival(Message::new("body")));
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    world.publish_ends(Err(PublishError::Refused("bad".to_owned())));
+    world.parked(Ok("parked/m1.json".to_owned()));
+    assert_eq!(world.settled(), Ending::Parked);
+}
+
+#[test]
+fn a_message_that_cannot_be_parked_is_held_and_tried_again() {
+    let mut rules = parking();
+    rules.requeue_is_safe = false;
+    let mut world = World::started(rules, arrival(Message::new("body")));
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    for _ in 0..4 {
+        world.publish_ends(too_large());
+    }
+    let mut waits = Vec::new();
+    for _ in 0..3 {
+        world.parked(Err("no space left on device".to_owned()));
+        waits.push(world.wait());
+        world.publish_ends(too_large());
+    }
+    assert!(waits.is_sorted() && waits[0] < waits[2], "{waits:?}");
+    let said = world.reports.iter().any(
+        |report| matches!(report, EventKind::PublishFailed { error, intake_paused: false, .. } if error.contains("no space left")),
+    );
+    assert!(said, "{:?}", world.reports);
+    world.parked(Ok("parked/m1.json".to_owned()));
+    assert_eq!(world.settled(), Ending::Parked);
+}
+
+#[test]
+fn a_message_that_is_lost_while_it_is_parked_is_remembered() {
+    let mut world = World::started(parking(), arrival(Message::new("body")));
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    world.publish_ends(Err(PublishError::Refused("bad".to_owned())));
+    world.give(Input::Lost);
+    world.parked(Ok("parked/m1.json".to_owned()));
+    assert_eq!(world.ending(), Ending::Lost { durable: true });
+}
+
+#[test]
+fn a_retry_that_would_outlast_the_brokers_patience_goes_back_to_the_broker_first_where_there_is_no_tier() {
+    let mut rules = rules();
+    rules.tiers.clear();
+    rules.max_hold = Duration::from_secs(60);
+    let mut world = World::started(rules.clone(), arrival(Message::new("body")));
+    for _ in 0..2 {
+        world.fail("x").judge(verdict(Action::Retry { delay_ms: 25_000 }));
+        world.wait();
+    }
+    world.fail("x").judge(verdict(Action::Retry { delay_ms: 25_000 }));
+    assert_eq!(world.wait(), Duration::from_secs(25), "not before it is due");
+    assert_eq!(world.pending, Pending::Settle(Settlement::Reject));
+    world.settled();
+    assert!(world.overridden().unwrap().contains("1m"));
+
+    rules.requeue_is_safe = false;
+    let mut world = World::started(rules, arrival(Message::new("body")));
+    for _ in 0..9 {
+        world.fail("x").judge(verdict(Action::Retry { delay_ms: 25_000 }));
+        world.wait();
+    }
+    assert_eq!(world.attempts.len(), 10, "what the broker would throw away stays here");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::broker::{Origin, PublishError, SettleError, Settlement, Target};
 use crate::delivery::{
-    Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Pause, Publication, Rules, Work,
+    Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Parcel, Pause, Publication, Rules, Work,
 };
 use crate::event::EventKind;
 use crate::failure::Failure;
@@ -25,6 +25,7 @@ pub(super) enum Pending {
     Policy(Arc<Failure>),
     Timer(Duration),
     Publish(Box<Publication>),
+    Park(Box<Parcel>),
     Settle(Settlement),
     End(Ending),
 }
@@ -33,6 +34,7 @@ pub(super) enum Pending {
 enum What {
     Run,
     Publish,
+    Park,
     Settle,
 }
 
@@ -48,6 +50,8 @@ pub(super) struct World {
     outcome_is_durable: bool,
     /// The route lets the fallback drop.
     drops_on_fault: bool,
+    /// There is a folder for what the broker never takes.
+    parks: bool,
     acknowledged: bool,
     lost: bool,
     aborted: bool,
@@ -102,6 +106,7 @@ impl World {
     pub(super) fn new(rules: Rules, arrival: Arrival) -> Self {
         Self {
             drops_on_fault: rules.allow_drop_on_fault,
+            parks: rules.parks,
             machine: Machine::new(Arc::new(rules), arrival),
             now: START,
             pending: Pending::Nothing,
@@ -167,6 +172,11 @@ impl World {
         self.give(Input::Published(result))
     }
 
+    pub(super) fn parked(&mut self, result: Result<String, String>) -> &mut Self {
+        assert!(matches!(self.pending, Pending::Park(_)), "nothing is parked: {:?}", self.pending);
+        self.give(Input::Parked(result))
+    }
+
     pub(super) fn settle_ends(&mut self, result: Result<(), SettleError>) -> &mut Self {
         assert!(matches!(self.pending, Pending::Settle(_)), "nothing is settled: {:?}", self.pending);
         self.give(Input::Settled(result))
@@ -219,13 +229,15 @@ impl World {
     pub(super) fn give(&mut self, input: Input) -> &mut Self {
         match &input {
             Input::Handled(Ok(()), _) => self.outcome_is_durable = true,
-            Input::Published(Ok(())) => self.outcome_is_durable = true,
+            Input::Published(Ok(())) | Input::Parked(Ok(_)) => self.outcome_is_durable = true,
+            Input::Parked(Err(_)) => self.failed_since_wait.push(What::Park),
             Input::Handled(Err(_), _) => self.failed_since_wait.push(What::Run),
             Input::Published(Err(PublishError::TooLarge(_))) if self.shrunk < 4 => self.shrunk += 1,
             // One change of plan, from a tier that refuses to a dead letter, needs no wait.
             Input::Published(Err(PublishError::Refused(_))) if self.is_delaying() && !self.parked_instead => {
                 self.parked_instead = true;
             }
+            Input::Published(Err(PublishError::Refused(_) | PublishError::TooLarge(_))) if self.parks => {}
             Input::Published(Err(_)) => self.failed_since_wait.push(What::Publish),
             Input::Settled(Err(_)) => self.failed_since_wait.push(What::Settle),
             Input::Judged(Decision { result: Ok(verdict), .. }) if verdict.action == Action::Drop => {
@@ -273,6 +285,10 @@ impl World {
                 self.published.push((*publication).clone());
                 self.pending = Pending::Publish(publication);
             }
+            Effect::Park(parcel) => {
+                self.must_have_waited(What::Park);
+                self.pending = Pending::Park(parcel);
+            }
             Effect::Settle(settlement) => {
                 if settlement == Settlement::Ack {
                     assert!(self.outcome_is_durable, "acknowledged before its outcome is durable (rule 1)");
@@ -287,8 +303,10 @@ impl World {
             Effect::ResumeIntake => self.pauses.retain(|pause| !pause.outage),
             Effect::Report(report) => self.reports.push(*report),
             Effect::End(ending) => {
-                let is_done =
-                    matches!(ending, Ending::Succeeded | Ending::Delayed | Ending::DeadLettered | Ending::Dropped);
+                let is_done = matches!(
+                    ending,
+                    Ending::Succeeded | Ending::Delayed | Ending::DeadLettered | Ending::Dropped | Ending::Parked
+                );
                 assert!(!is_done || self.acknowledged, "{ending:?} without an ack");
                 if let Ending::Lost { durable } = ending {
                     assert!(!durable || self.outcome_is_durable, "remembered as durable, but it is not");

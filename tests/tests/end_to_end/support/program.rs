@@ -92,6 +92,11 @@ impl Program {
         kill(Pid::from_raw(pid), signal).expect("the program is there to be told");
     }
 
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.process.try_wait().expect("a child").is_some()
+    }
+
     /// Waits for its end.
     pub(crate) fn wait_for_end(&mut self) -> ExitStatus {
         wait_until("the program ends", || self.process.try_wait().expect("a child"))

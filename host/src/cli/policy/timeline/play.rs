@@ -193,6 +193,8 @@ impl Player<'_> {
                         copy = Some(publication);
                         inputs.push(Input::Published(Ok(())));
                     }
+                    // Every publish is confirmed here, so nothing is parked.
+                    Effect::Park(_) => {}
                     Effect::Settle(_) => inputs.push(Input::Settled(Ok(()))),
                     Effect::Stop | Effect::PauseIntake(_) | Effect::ResumeIntake => {}
                     Effect::End(how) => ending = Some(how),

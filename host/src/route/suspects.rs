@@ -1,0 +1,181 @@
+//! Messages that may have ended the host (rule 9).
+//!
+//! After an end that was not orderly, what the broker hands over again was in work, or only prefetched, at that moment. Each
+//! of those is run alone in the whole host, so that another end is put down to nobody else; and noted on disk before it is,
+//! so that the next start knows. Where the end before was orderly nothing of this is in the way.
+
+mod ledger;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tracing::{info, warn};
+
+use super::memory::CopyKey;
+use crate::delivery::KnownStarts;
+use crate::message::Message;
+use ledger::Ledger;
+
+/// The suspicion of one host, shared by its routes.
+#[derive(Debug)]
+pub(crate) struct Suspects {
+    /// Attempts share it, those of suspects have it alone. It is fair: a suspect is next once it asks.
+    turns: Arc<RwLock<()>>,
+    ledger: Ledger,
+    /// Routes that still expect suspects, and suspects that are here.
+    in_doubt: AtomicUsize,
+}
+
+impl Suspects {
+    /// What is known in the state folder. `None` where nothing is to be suspected: the end before was orderly, and no
+    /// message is left that ended the host earlier.
+    pub(crate) fn open(state: &Path, ended_badly: bool) -> Option<Arc<Self>> {
+        let ledger = Ledger::open(state);
+        if !ended_badly && ledger.is_empty() {
+            return None;
+        }
+        warn!("the host did not end in order: messages that were under way run alone until the others come");
+        Some(Arc::new(Self { turns: Arc::default(), ledger, in_doubt: AtomicUsize::new(0) }))
+    }
+
+    fn is_over(&self) -> bool {
+        self.in_doubt.load(Ordering::Acquire) == 0 && self.ledger.is_empty()
+    }
+}
+
+/// The suspicion of one route.
+#[derive(Debug)]
+pub(super) struct Suspicion {
+    suspects: Arc<Suspects>,
+    route: Arc<str>,
+    /// Fresh deliveries in a row that show that none is left of those that were under way.
+    enough: u32,
+    fresh: AtomicU32,
+}
+
+impl Suspicion {
+    pub(super) fn new(suspects: Arc<Suspects>, route: Arc<str>, concurrency: u16) -> Self {
+        suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
+        Self { suspects, route, enough: concurrency.max(1).into(), fresh: AtomicU32::new(0) }
+    }
+
+    /// How the attempts of a delivery that has just arrived are to be run; `None` once nothing is suspected any more.
+    pub(super) fn arrives(&self, message: &Message, redelivered: bool) -> Option<Part> {
+        if self.suspects.is_over() {
+            return None;
+        }
+        let goes_on = self.goes_on(redelivered);
+        let key = redelivered.then(|| CopyKey::alike(message));
+        let suspected = key.filter(|key| goes_on || self.suspects.ledger.known(key).is_some());
+        Some(Part::new(Arc::clone(&self.suspects), suspected))
+    }
+
+    fn goes_on(&self, redelivered: bool) -> bool {
+        let seen = self.fresh.load(Ordering::Acquire);
+        if seen >= self.enough {
+            return false;
+        }
+        if redelivered {
+            // Only what comes in a row counts; one that is enough stays enough.
+            let _ = self.fresh.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire);
+        } else if self.fresh.fetch_add(1, Ordering::AcqRel) + 1 == self.enough {
+            self.suspects.in_doubt.fetch_sub(1, Ordering::AcqRel);
+            info!(route = %self.route, "no message is suspected to have ended the host any more");
+        }
+        true
+    }
+}
+
+/// What one delivery has to do with the suspicion.
+#[derive(Debug)]
+pub(super) struct Part {
+    suspects: Arc<Suspects>,
+    /// The copy, where it is a suspect; else it only stays out of their way.
+    suspected: Option<CopyKey>,
+}
+
+impl Part {
+    fn new(suspects: Arc<Suspects>, suspected: Option<CopyKey>) -> Self {
+        if suspected.is_some() {
+            suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
+        }
+        Self { suspects, suspected }
+    }
+
+    /// What earlier starts of the host noted of this copy.
+    pub(super) fn known(&self) -> Option<KnownStarts> {
+        self.suspects.ledger.known(self.suspected.as_ref()?)
+    }
+
+    /// Waits until an attempt may run. It may as long as the turn is held.
+    pub(super) async fn turn(self: &Arc<Self>) -> Turn {
+        let turns = Arc::clone(&self.suspects.turns);
+        match self.suspected {
+            Some(_) => Turn::Alone { _lock: turns.write_owned().await, part: Arc::clone(self) },
+            None => Turn::Shared(turns.read_owned().await),
+        }
+    }
+
+    /// The delivery's outcome is durable: its copy has not ended the host and will not.
+    pub(super) fn is_cleared(&self) {
+        if let Some(key) = &self.suspected {
+            self.suspects.ledger.forget(key);
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if self.suspected.is_some() {
+            self.suspects.in_doubt.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Leave to run one attempt.
+#[derive(Debug)]
+pub(super) enum Turn {
+    /// Beside others.
+    Shared(#[expect(dead_code, reason = "held for as long as the attempt runs")] OwnedRwLockReadGuard<()>),
+    /// With nothing else running.
+    Alone { _lock: OwnedRwLockWriteGuard<()>, part: Arc<Part> },
+}
+
+impl Turn {
+    /// Notes a suspect on disk before it runs. If the host ends before the note is dropped, this attempt counts as an
+    /// interruption at the next start.
+    pub(super) async fn note(&self, known: KnownStarts) -> Option<Note> {
+        let Self::Alone { part, .. } = self else { return None };
+        let key = part.suspected?;
+        let note = Note { suspects: Arc::clone(&part.suspects), key };
+        let suspects = Arc::clone(&part.suspects);
+        let died = KnownStarts { interruptions: known.interruptions.saturating_add(1), ..known };
+        let noted = tokio::task::spawn_blocking(move || suspects.ledger.note(&key, died)).await;
+        let error = match noted {
+            Ok(Ok(())) => return Some(note),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        // Not running it would hold the whole host up for what may be an innocent message.
+        warn!(%error, "a message that may have ended the host is run without a note of it: free some space in the state folder");
+        Some(note)
+    }
+}
+
+/// A suspect's attempt that runs.
+#[derive(Debug)]
+pub(super) struct Note {
+    suspects: Arc<Suspects>,
+    key: CopyKey,
+}
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        self.suspects.ledger.forget(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests;

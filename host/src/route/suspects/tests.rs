@@ -1,0 +1,95 @@
+use super::*;
+use std::time::Duration;
+
+fn message(id: &str) -> Message {
+    Message::new("body").with_id(id)
+}
+
+fn suspects(state: &Path) -> Arc<Suspects> {
+    Suspects::open(state, true).expect("it ended badly")
+}
+
+fn suspicion(suspects: &Arc<Suspects>, concurrency: u16) -> Suspicion {
+    Suspicion::new(Arc::clone(suspects), "orders".into(), concurrency)
+}
+
+fn is_suspect(part: &Option<Part>) -> bool {
+    part.as_ref().is_some_and(|part| part.suspected.is_some())
+}
+
+#[test]
+fn after_an_orderly_end_nothing_is_suspected() {
+    let state = tempfile::tempdir().unwrap();
+    assert!(Suspects::open(state.path(), false).is_none());
+}
+
+#[test]
+fn what_is_left_of_an_earlier_end_is_suspected_after_an_orderly_one_too() {
+    let state = tempfile::tempdir().unwrap();
+    let key = CopyKey::alike(&message("m1"));
+    suspects(state.path()).ledger.note(&key, KnownStarts { interruptions: 2, ..KnownStarts::default() }).unwrap();
+    let next = Suspects::open(state.path(), false).expect("it is noted");
+    let part = suspicion(&next, 1).arrives(&message("m1"), true).unwrap();
+    assert_eq!(part.known().unwrap().interruptions, 2);
+}
+
+#[test]
+fn a_route_is_trusted_again_once_as_many_fresh_deliveries_in_a_row_have_come_as_were_under_way() {
+    let state = tempfile::tempdir().unwrap();
+    let suspects = suspects(state.path());
+    let suspicion = suspicion(&suspects, 2);
+    assert!(is_suspect(&suspicion.arrives(&message("m1"), true)));
+    let fresh = suspicion.arrives(&message("m2"), false);
+    assert!(fresh.is_some() && !is_suspect(&fresh));
+    assert!(is_suspect(&suspicion.arrives(&message("m3"), true)), "not two in a row");
+    for id in ["m4", "m5"] {
+        suspicion.arrives(&message(id), false);
+    }
+    assert!(suspicion.arrives(&message("m6"), true).is_none());
+}
+
+#[test]
+fn the_routes_that_are_trusted_stay_out_of_the_way_of_those_that_are_not() {
+    let state = tempfile::tempdir().unwrap();
+    let suspects = suspects(state.path());
+    let (trusted, other) = (suspicion(&suspects, 1), suspicion(&suspects, 1));
+    trusted.arrives(&message("m1"), false);
+    assert!(trusted.arrives(&message("m2"), false).is_some());
+    let last = other.arrives(&message("m3"), true);
+    other.arrives(&message("m4"), false);
+    assert!(trusted.arrives(&message("m5"), false).is_some(), "a suspect is here still");
+    drop(last);
+    assert!(trusted.arrives(&message("m6"), false).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspect_runs_alone_and_before_those_that_come_after_it() {
+    let state = tempfile::tempdir().unwrap();
+    let suspicion = suspicion(&suspects(state.path()), 9);
+    let part = |redelivered| Arc::new(suspicion.arrives(&message("m"), redelivered).unwrap());
+    let (first, second) = (part(false).turn().await, part(false).turn().await);
+    let suspect = part(true);
+    let mut waiting = std::pin::pin!(suspect.turn());
+    assert!(tokio::time::timeout(Duration::from_secs(1), waiting.as_mut()).await.is_err(), "others run");
+    let late = part(false);
+    let mut behind = std::pin::pin!(late.turn());
+    assert!(tokio::time::timeout(Duration::from_secs(1), behind.as_mut()).await.is_err(), "a suspect is first");
+    drop((first, second));
+    let alone = waiting.await;
+    assert!(tokio::time::timeout(Duration::from_secs(1), behind.as_mut()).await.is_err(), "a suspect is alone");
+    drop(alone);
+    behind.await;
+}
+
+#[tokio::test]
+async fn an_attempt_is_noted_on_disk_for_as_long_as_it_runs() {
+    let state = tempfile::tempdir().unwrap();
+    let suspicion = suspicion(&suspects(state.path()), 9);
+    let part = Arc::new(suspicion.arrives(&message("m"), true).unwrap());
+    let turn = part.turn().await;
+    let note = turn.note(KnownStarts { starts: 1, interruptions: 0, requeues: 0 }).await;
+    let dies_now = Ledger::open(state.path()).known(&CopyKey::alike(&message("m")));
+    assert_eq!(dies_now, Some(KnownStarts { starts: 1, interruptions: 1, requeues: 0 }));
+    drop(note);
+    assert!(Ledger::open(state.path()).is_empty());
+}
