@@ -17,7 +17,9 @@ use super::memory::{CopyKey, Remembered};
 use super::suspects::{Part, Turn};
 use super::{Route, RouteWork, park};
 use crate::broker::{Delivery, Origin, Settlement, Settler};
-use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Parcel, Work};
+use crate::delivery::{
+    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work,
+};
 use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
@@ -105,12 +107,12 @@ impl Route {
             RouteWork::Handle { .. } => Work::Handle,
             RouteWork::Judge(settings) => {
                 let judge::Reading { error, back_to, unjudged, .. } = judge::read(&message, settings);
-                Work::Judge { error, back_to, unjudged }
+                Work::Judge(Box::new(FailedElsewhere { error, back_to, unjudged }))
             }
         };
         let arrival = Arrival { message: Arc::clone(&message), origin, redelivered, known, work, at: self.now() };
         let start = Input::Start(self.circumstances(match &arrival.work {
-            Work::Judge { error, .. } => Some(error),
+            Work::Judge(elsewhere) => Some(&elsewhere.error),
             Work::Handle => None,
         }));
         let mut life = Life {
