@@ -32,6 +32,15 @@ pub trait Broker: Send + Sync + 'static {
     /// Publishes one message durably. `Ok` means confirmed, routed and kept (rule 2); anything else is an error.
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError>;
 
+    /// How many messages are ready on a topic. `None` where that cannot be told: an exchange keeps none itself.
+    ///
+    /// # Errors
+    /// [`BrokerError::Unfit`] where there is no such queue.
+    async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError>;
+
+    /// After how many hand-backs the broker takes a message out of `queue`, as far as the queue's declaration tells.
+    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError>;
+
     /// Ends connections, after the routes have drained. Unsettled deliveries go back to the broker.
     async fn close(&self);
 }

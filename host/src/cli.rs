@@ -1,6 +1,7 @@
 //! The program's commands: one file each, with its arguments and its help.
 
 pub mod check;
+pub mod dead_letters;
 pub mod demo;
 pub mod policy;
 pub mod run;
@@ -43,6 +44,7 @@ enum Command {
     Policy(policy::PolicyArguments),
     Demo(demo::DemoArguments),
     Send(send::SendArguments),
+    DeadLetters(dead_letters::DeadLettersArguments),
 }
 
 /// Where the configuration is.
@@ -62,6 +64,7 @@ pub fn main() -> ExitCode {
         Command::Policy(arguments) => policy::policy(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Send(arguments) => send::send(&arguments),
+        Command::DeadLetters(arguments) => dead_letters::dead_letters(&arguments),
     };
     result.unwrap_or_else(|error| match error.downcast_ref::<ConfigError>() {
         // It shows each problem with its place, and needs no further word.

@@ -26,6 +26,7 @@
 
 pub(crate) mod configured;
 mod state_folder;
+mod dead_letter_depths;
 mod status;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ use tokio::time::timeout;
 use tracing::{info, warn};
 
 use state_folder::StateFolder;
+use dead_letter_depths::DeadLetterDepths;
 pub use status::HostStatus;
 
 use crate::broker::Broker;
@@ -148,6 +150,7 @@ pub struct Host {
     limits: EngineLimits,
     state: Option<StateFolder>,
     observer: Observer,
+    depths: Arc<DeadLetterDepths>,
     shutdown: Shutdown,
     shutdown_timeout: Duration,
 }
@@ -183,6 +186,8 @@ impl Host {
         for route in &routes {
             running.spawn(Arc::clone(route).run());
         }
+        let depths = Arc::new(DeadLetterDepths::new(routes.clone(), spec.observer.clone()));
+        running.spawn(Arc::clone(&depths).watch(shutdown.drain.clone()));
         Ok(Self {
             policies,
             routes,
@@ -192,6 +197,7 @@ impl Host {
             limits: spec.limits,
             state,
             observer: spec.observer,
+            depths,
             shutdown,
             shutdown_timeout: spec.shutdown_timeout,
         })
@@ -224,7 +230,7 @@ impl Host {
     /// What the admin listener shows of this host.
     #[must_use]
     pub fn status(&self) -> HostStatus {
-        HostStatus::new(self.routes.clone(), self.policies.clone())
+        HostStatus::new(self.routes.clone(), self.policies.clone(), Arc::clone(&self.depths))
     }
 
     /// Waits until every route has taken messages. The future does not borrow the host.

@@ -9,12 +9,14 @@
 //! * [`handler`]: HTTP, commands, closures, and reading failures that are messages already.
 //! * [`route`]: drives deliveries through the machine: slots, timers, drain.
 //! * [`event`], [`observer`]: what happened, for whoever watches.
+//! * [`dead_letters`]: reading dead letters without taking them away, and putting them back.
 //! * [`config`], [`admin`], [`host`]: the program's parts; [`cli`] its commands.
 
 pub mod admin;
 pub mod broker;
 pub mod cli;
 pub mod config;
+pub mod dead_letters;
 pub mod delivery;
 pub mod event;
 pub mod failure;

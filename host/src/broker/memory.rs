@@ -199,6 +199,17 @@ impl Broker for MemoryBroker {
         self.accept(target, message.clone())
     }
 
+    async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError> {
+        let Topic::Named(name) = topic else { return Ok(None) };
+        let queue = self.existing(name).ok_or_else(|| BrokerError::Unfit(format!("there is no queue '{name}'")))?;
+        Ok(Some(queue.depth().ready as u64))
+    }
+
+    /// None: what is handed back stays.
+    async fn hand_back_limit(&self, _queue: &str) -> Result<Option<u64>, BrokerError> {
+        Ok(None)
+    }
+
     /// Cuts every consumer off. The queues stay for whoever connects next.
     async fn close(&self) {
         self.disconnect();

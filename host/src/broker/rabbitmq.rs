@@ -10,6 +10,7 @@ mod address;
 mod consumer;
 mod convert;
 mod declaration;
+mod depths;
 mod link;
 mod origins;
 mod preparation;
@@ -26,12 +27,14 @@ use async_trait::async_trait;
 
 use self::address::Address;
 use self::consumer::RabbitConsumer;
+use self::depths::Depths;
 use self::link::Link;
 use self::origins::Origins;
 use self::publisher::Publisher;
 use self::topology::Topology;
 use crate::broker::{Broker, BrokerError, Capabilities, Consumer, Plan, Prepared, PublishError, Target};
 use crate::message::Message;
+use crate::topic::Topic;
 
 /// Room in a frame for the properties beside the headers: eleven of at most 256 bytes, and what surrounds them.
 const PROPERTIES_ROOM: usize = 4096;
@@ -63,6 +66,7 @@ pub struct RabbitMq {
     consuming: Link,
     publisher: Publisher,
     origins: Origins,
+    depths: Depths,
 }
 
 impl RabbitMq {
@@ -77,6 +81,7 @@ impl RabbitMq {
             publisher: Publisher::new(Link::new(address.clone(), "publishing"), settings.confirm_timeout),
             declare: settings.declare,
             origins: Origins::default(),
+            depths: Depths::default(),
             address,
         })
     }
@@ -121,6 +126,21 @@ impl Broker for RabbitMq {
             self.origins.check(&Topology { session: &session, address: &self.address }, back_to).await?;
         }
         self.publisher.publish(target, message).await
+    }
+
+    async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError> {
+        match topic {
+            Topic::Named(queue) => {
+                let session = self.consuming.session().await?;
+                self.depths.ask(&session, &self.address, queue).await.map(Some)
+            }
+            Topic::Exchange { .. } => Ok(None),
+        }
+    }
+
+    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError> {
+        let session = self.consuming.session().await?;
+        depths::hand_back_limit(&Topology { session: &session, address: &self.address }, queue).await
     }
 
     async fn close(&self) {

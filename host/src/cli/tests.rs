@@ -23,16 +23,22 @@ fn each_command_explains_itself_with_examples() {
     insta::assert_snapshot!("help_send", help::<send::SendArguments>("send"));
 }
 
-/// The long help of `reprieve policy` with this command.
-fn policy_help(command: &str) -> String {
+/// The long help of a command in a group of commands.
+fn group_help(group: &str, command: &str) -> String {
     let reprieve = Arguments::command().term_width(100);
-    reprieve.try_get_matches_from(["reprieve", "policy", command, "--help"]).unwrap_err().to_string()
+    reprieve.try_get_matches_from(["reprieve", group, command, "--help"]).unwrap_err().to_string()
 }
 
 #[test]
 fn each_command_for_policies_explains_itself_with_examples() {
-    insta::assert_snapshot!("help_policy_new", policy_help("new"));
-    insta::assert_snapshot!("help_policy_build", policy_help("build"));
+    insta::assert_snapshot!("help_policy_new", group_help("policy", "new"));
+    insta::assert_snapshot!("help_policy_build", group_help("policy", "build"));
+}
+
+#[test]
+fn each_command_for_dead_letters_explains_itself_with_examples() {
+    insta::assert_snapshot!("help_dead_letters_peek", group_help("dead-letters", "peek"));
+    insta::assert_snapshot!("help_dead_letters_redrive", group_help("dead-letters", "redrive"));
 }
 
 #[test]

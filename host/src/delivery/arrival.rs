@@ -65,8 +65,8 @@ pub(super) struct Past {
     pub(super) expires_at: Option<Timestamp>,
     pub(super) first_failed_at: Option<Timestamp>,
     pub(super) redrives: Option<u32>,
-    /// The message is a copy that this route made.
-    pub(super) is_our_copy: bool,
+    /// Its headers say how it was first published: it is a copy of this route, or one that was redriven.
+    pub(super) origin_noted: bool,
 }
 
 impl Past {
@@ -82,8 +82,11 @@ impl Past {
         let redrives = headers.get(&names.redrives).and_then(count);
         let expires_at = time(&names.expires_at).or_else(expiration);
         // Copies of another route, and redriven ones, begin anew; when a message expires concerns every route.
-        if headers.text(&names.route) != Some(&*rules.route) {
-            return Self { redrives, expires_at, ..Self::default() };
+        let route = headers.text(&names.route);
+        if route != Some(&*rules.route) {
+            let is_redriven = route.is_none() && redrives.is_some();
+            let origin_noted = is_redriven && headers.get(&names.origin_routing_key).is_some();
+            return Self { redrives, expires_at, origin_noted, ..Self::default() };
         }
         Self {
             attempts: headers.get(&names.attempts).and_then(count).unwrap_or(0),
@@ -93,7 +96,7 @@ impl Past {
             expires_at,
             first_failed_at: time(&names.first_failed_at),
             redrives,
-            is_our_copy: true,
+            origin_noted: true,
         }
     }
 }
@@ -115,8 +118,8 @@ fn parse_time(text: &str) -> Option<Timestamp> {
 }
 
 impl HeaderNames {
-    /// A header of a copy that this route made, else nothing.
+    /// A header of a message whose origin is noted in its headers, else nothing.
     pub(super) fn kept<'m>(&self, message: &'m Message, past: &Past, name: &str) -> Option<&'m HeaderValue> {
-        past.is_our_copy.then(|| message.headers.get(name)).flatten()
+        past.origin_noted.then(|| message.headers.get(name)).flatten()
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn attributes(arrival: &Arrival, past: &Past, rules: &Rules) -> Vec<(
 
 /// The exchange and routing key: on a copy of ours those that it was given when it was made, else the broker's word.
 fn first_published(arrival: &Arrival, past: &Past, rules: &Rules) -> (Option<String>, Option<String>) {
-    if !past.is_our_copy {
+    if !past.origin_noted {
         return (arrival.origin.exchange.clone(), arrival.origin.routing_key.clone());
     }
     let noted = |name| rules.names.kept(&arrival.message, past, name)?.as_str().map(str::to_owned);

@@ -136,7 +136,7 @@ fn minimal(past: &Past, note: &Note<'_>, rules: &Rules, text: usize) -> Headers 
 /// Where the message first came through: as an earlier copy of this route noted it, else as the broker says now.
 fn origin<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Vec<(&'r str, HeaderValue)> {
     let names = &rules.names;
-    if past.is_our_copy {
+    if past.origin_noted {
         return [&names.origin_exchange, &names.origin_routing_key, &names.origin_timestamp]
             .into_iter()
             .filter_map(|name| Some((name.as_str(), names.kept(&arrival.message, past, name)?.clone())))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::DeadLetterDepths;
 use crate::admin::{NotReady, StatusSource};
 use crate::delivery::Pause;
 use crate::policy::registry::Policies;
@@ -13,11 +14,12 @@ use crate::route::{Phase, Route};
 pub struct HostStatus {
     routes: Vec<Arc<Route>>,
     policies: Policies,
+    depths: Arc<DeadLetterDepths>,
 }
 
 impl HostStatus {
-    pub(super) fn new(routes: Vec<Arc<Route>>, policies: Policies) -> Self {
-        Self { routes, policies }
+    pub(super) fn new(routes: Vec<Arc<Route>>, policies: Policies, depths: Arc<DeadLetterDepths>) -> Self {
+        Self { routes, policies, depths }
     }
 }
 
@@ -67,6 +69,7 @@ impl StatusSource for HostStatus {
                 "phase": phase,
                 "since": since.to_string(),
                 "intake_paused": route.pauses().iter().map(pause).collect::<Vec<_>>(),
+                "dead_letters": self.depths.of_route(spec),
             })
         });
         let mut status = Map::new();

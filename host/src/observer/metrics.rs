@@ -16,7 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::event::{EventKind, Ruling, Subject};
-use labels::{EventLabels, FaultLabels, RouteLabels, SkipLabels};
+use labels::{DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels};
 pub use route::RouteMetrics;
 
 /// The content type of [`Metrics::encode`]'s text.
@@ -48,6 +48,7 @@ struct Families {
     in_flight: Family<RouteLabels, Gauge>,
     intake_paused: Family<RouteLabels, Gauge>,
     held: Family<RouteLabels, Gauge>,
+    dead_letter_depth: Family<DepthLabels, Gauge>,
     decision_time: HistogramFamily,
     handler_time: HistogramFamily,
 }
@@ -62,6 +63,7 @@ impl Metrics {
             in_flight: Family::default(),
             intake_paused: Family::default(),
             held: Family::default(),
+            dead_letter_depth: Family::default(),
             decision_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
             handler_time: Family::new_with_constructor(|| Histogram::new(HANDLER_SECONDS)),
         };
@@ -82,6 +84,18 @@ impl Metrics {
         });
         // Another thread may have been first: what is in the map is what everyone shares.
         self.routes.load().get(route).map_or(added, Arc::clone)
+    }
+
+    /// Sets how many messages a route's dead-letter queue has. One that is not known is not shown: an old number would
+    /// look like a queue that nothing is added to.
+    pub fn set_dead_letter_depth(&self, route: &Arc<str>, label: &str, topic: &str, depth: Option<u64>) {
+        let labels = DepthLabels { route: Arc::clone(route), label: label.to_owned(), topic: topic.to_owned() };
+        match depth {
+            Some(depth) => {
+                self.families.dead_letter_depth.get_or_create(&labels).set(i64::try_from(depth).unwrap_or(i64::MAX));
+            }
+            None => drop(self.families.dead_letter_depth.remove(&labels)),
+        }
     }
 
     /// Every metric as text for a Prometheus scrape, of the type [`CONTENT_TYPE`].
@@ -191,6 +205,11 @@ impl Families {
         registry.register("in_flight", "Deliveries that hold a slot of the route", self.in_flight.clone());
         registry.register("intake_paused", "1 while the route takes no new messages", self.intake_paused.clone());
         registry.register("held", "Deliveries whose outcome could not be published yet", self.held.clone());
+        registry.register(
+            "dead_letter_depth",
+            "Messages that are ready in a dead-letter queue; absent while that is not known",
+            self.dead_letter_depth.clone(),
+        );
         let decision_time = self.decision_time.clone();
         registry.register_with_unit("decision_time", "Time that a verdict took", Unit::Seconds, decision_time);
         let handler_time = self.handler_time.clone();

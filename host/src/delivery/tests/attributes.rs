@@ -73,6 +73,20 @@ fn redrives_are_counted_where_there_were_any() {
 }
 
 #[test]
+fn a_redriven_message_still_tells_how_it_was_first_published() {
+    let message = Message::new("body")
+        .with_header("reprieve-redrives", 1u32)
+        .with_header("reprieve-origin-exchange", "market")
+        .with_header("reprieve-origin-routing-key", "prices.eur");
+    let by_redrive = Origin { exchange: Some(String::new()), routing_key: Some("orders".to_owned()) };
+    let attributes = attributes(Arrival { origin: by_redrive, ..arrival(message) });
+    assert_eq!(
+        attributes,
+        with_first_failure(LATER, &[("exchange", "market"), ("routing-key", "prices.eur"), ("redrives", "1")])
+    );
+}
+
+#[test]
 fn where_there_is_no_handler_the_brokers_word_is_of_the_parking_and_is_left_out() {
     assert_eq!(attributes(judged(Message::new("body"))), with_first_failure(LATER, &[]));
 }

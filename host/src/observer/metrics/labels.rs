@@ -19,6 +19,13 @@ pub(super) struct EventLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct DepthLabels {
+    pub(super) route: Arc<str>,
+    pub(super) label: String,
+    pub(super) topic: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct FaultLabels {
     pub(super) route: Arc<str>,
     pub(super) policy: Option<Arc<str>>,

@@ -1,0 +1,156 @@
+//! Takes the letters of a queue one after the other and hands back what is left.
+//!
+//! Each hand-back, however it is done, counts on a quorum queue, and past the queue's limit the broker throws the message
+//! away. So a letter that was handed back often is put at the end of its queue as a new message instead, and acknowledged
+//! once that is confirmed.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+
+use super::DeadLettersError;
+use crate::broker::{Broker, BrokerError, Consumer, Delivery, Settlement, Target};
+use crate::topic::Topic;
+
+/// Where a quorum queue says how often it was given a message back.
+const DELIVERY_COUNT: &str = "x-delivery-count";
+/// The most letters that are in hand at a time.
+pub(super) const MOST_HELD: usize = 1000;
+/// RabbitMQ 4's limit for quorum queues that were declared without one, which a client cannot see.
+const UNSEEN_LIMIT: u64 = 20;
+/// Below this, one hand-back and one crash could lose a letter.
+const LEAST_LIMIT: u64 = 3;
+/// A letter that is there comes within this; what does not is in other hands.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+/// What was prefetched is here within this.
+const PREFETCHED: Duration = Duration::from_millis(200);
+
+/// What taking a letter led to.
+pub(super) enum Taken {
+    Letter(Box<Delivery>),
+    /// As many were taken as were there at the start.
+    All,
+    /// No more can be held.
+    Full,
+    /// The rest is in the hands of another consumer, or gone.
+    Elsewhere,
+}
+
+/// A queue that is being read.
+pub(super) struct Taking<'b> {
+    broker: &'b dyn Broker,
+    queue: &'b str,
+    consumer: Box<dyn Consumer>,
+    /// Letters that were there at the start and have not been taken. What comes back while this runs is not taken again.
+    left: u64,
+    held: Vec<Delivery>,
+    most_held: usize,
+    /// From so many hand-backs on, a letter is renewed.
+    renew_from: u64,
+}
+
+impl<'b> Taking<'b> {
+    /// Begins to read up to `most` letters. `None` where there is none. Gives the number that is there with it.
+    pub(super) async fn begin(
+        broker: &'b dyn Broker,
+        queue: &'b str,
+        most: u64,
+    ) -> Result<Option<(Self, u64)>, DeadLettersError> {
+        let there = broker.depth(&Topic::from(queue)).await?.unwrap_or(0);
+        let left = there.min(most);
+        if left == 0 {
+            return Ok(None);
+        }
+        let limit = broker.hand_back_limit(queue).await?;
+        if let Some(limit) = limit.filter(|limit| *limit < LEAST_LIMIT) {
+            return Err(DeadLettersError::LimitTooLow { queue: queue.to_owned(), limit, least: LEAST_LIMIT });
+        }
+        let most_held = usize::try_from(left).unwrap_or(MOST_HELD).min(MOST_HELD);
+        let prefetch = u16::try_from(most_held).unwrap_or(u16::MAX);
+        let consumer = broker.consume(queue, prefetch).await?;
+        let renew_from = limit.unwrap_or(UNSEEN_LIMIT).min(UNSEEN_LIMIT) / 2;
+        Ok(Some((Self { broker, queue, consumer, left, held: Vec::new(), most_held, renew_from }, there)))
+    }
+
+    /// The next letter. Dropping the future loses none.
+    pub(super) async fn next(&mut self) -> Result<Taken, BrokerError> {
+        if self.left == 0 {
+            return Ok(Taken::All);
+        }
+        if self.held.len() >= self.most_held {
+            return Ok(Taken::Full);
+        }
+        match timeout(LONGEST_WAIT, self.consumer.next()).await {
+            Ok(delivery) => {
+                let delivery = delivery?;
+                self.left -= 1;
+                Ok(Taken::Letter(Box::new(delivery)))
+            }
+            Err(_) => Ok(Taken::Elsewhere),
+        }
+    }
+
+    /// How many of those that were there at the start have not been taken.
+    pub(super) const fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// Whether letters that stay are in hand.
+    pub(super) const fn holds_some(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Keeps a letter in hand until the end: handed back now, it would come again at once.
+    pub(super) fn hold(&mut self, delivery: Delivery) {
+        self.held.push(delivery);
+    }
+
+    /// Hands back what is in hand. Gives the number of letters that were renewed instead.
+    pub(super) async fn end(mut self) -> u64 {
+        // What was prefetched and not looked at has to be treated with the same care.
+        while let Ok(Ok(delivery)) = timeout(PREFETCHED, self.consumer.next()).await {
+            self.held.push(delivery);
+        }
+        let mut renewed = 0;
+        for delivery in self.held.iter().filter(|delivery| self.is_worn(delivery)) {
+            if self.renew(delivery).await {
+                renewed += 1;
+                // Where it is gone, the letter is there twice, which is better than not at all.
+                if let Err(error) = delivery.settler.settle(Settlement::Ack).await {
+                    tracing::warn!(%error, queue = self.queue, "a dead letter was renewed, and perhaps is there twice now");
+                }
+            }
+        }
+        // All at once with the consumer: handed back one by one, letters lose their order on a quorum queue.
+        drop(self.consumer);
+        renewed
+    }
+
+    /// Whether the queue's limit on hand-backs comes near.
+    fn is_worn(&self, delivery: &Delivery) -> bool {
+        let handed_back = delivery.message.headers.get(DELIVERY_COUNT).and_then(|count| count.as_i64());
+        handed_back.and_then(|count| u64::try_from(count).ok()).is_some_and(|count| count >= self.renew_from)
+    }
+
+    /// Publishes the same message to the end of the queue; whether the broker has confirmed it.
+    async fn renew(&self, delivery: &Delivery) -> bool {
+        let mut message = (*delivery.message).clone();
+        message.headers.retain(|name| name != DELIVERY_COUNT && name != "x-acquired-count");
+        match self.broker.publish(&Target::Topic(self.queue.into()), &message).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, queue = self.queue, "a dead letter that was handed back often could not be renewed");
+                false
+            }
+        }
+    }
+}
+
+/// Waits for a moment until what was handed back is ready again: the broker learns of it on its own time.
+pub(super) async fn wait_until_back(broker: &dyn Broker, queue: &str, count: u64) -> Result<(), BrokerError> {
+    let deadline = Instant::now() + LONGEST_WAIT;
+    while Instant::now() < deadline && broker.depth(&Topic::from(queue)).await?.unwrap_or(0) < count {
+        sleep(PREFETCHED).await;
+    }
+    Ok(())
+}
