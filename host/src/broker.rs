@@ -66,7 +66,7 @@ pub struct Delivery {
     /// The broker says that it handed this message over before.
     pub redelivered: bool,
     /// Settles this delivery, on the channel, assignment or lease that it came on (rule 13).
-    pub settler: Box<dyn Settler>,
+    pub settler: Arc<dyn Settler>,
     /// Cancelled when this delivery can no longer be settled.
     pub lost: CancellationToken,
 }
@@ -140,6 +140,8 @@ pub struct Plan {
 pub struct Prepared {
     /// Handing a delivery back any number of times cannot make the broker throw it away.
     pub requeue_is_safe: bool,
+    /// The source is handed to one consumer at a time; `None` where that cannot be told.
+    pub single_active_consumer: Option<bool>,
     /// The bytes that all headers of one message may take, from the negotiated frame size.
     pub max_header_bytes: Option<usize>,
     /// Things that the operator should know: what is doubtful, what could not be checked.

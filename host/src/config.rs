@@ -41,7 +41,7 @@ pub use handler::{CommandConfig, HandlerConfig, HttpConfig, JudgeConfig};
 pub use host::HostConfig;
 pub use policies::PoliciesConfig;
 pub use problem::{Problem, Severity};
-pub use route::{RequeueConfig, RouteConfig};
+pub use route::{DeduplicateConfig, RequeueConfig, RouteConfig};
 pub use secret::{Secret, SecretUrl};
 pub(crate) use settings_file::SettingsFile;
 use source::Source;

@@ -160,6 +160,8 @@ impl EventKind {
 pub enum SkipReason {
     /// The outcome of this very copy is durable; the connection ended before the broker took the ack (rule 13).
     AckLost,
+    /// A message that counts as the same was handled on this route before, within the window of `deduplicate`.
+    Duplicate,
 }
 
 impl SkipReason {
@@ -168,6 +170,7 @@ impl SkipReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::AckLost => "ack-lost",
+            Self::Duplicate => "duplicate",
         }
     }
 }

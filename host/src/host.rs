@@ -25,8 +25,8 @@
 //! ```
 
 pub(crate) mod configured;
-mod state_folder;
 mod dead_letter_depths;
+mod state_folder;
 mod status;
 
 use std::collections::BTreeMap;
@@ -40,8 +40,8 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
-use state_folder::StateFolder;
 use dead_letter_depths::DeadLetterDepths;
+use state_folder::StateFolder;
 pub use status::HostStatus;
 
 use crate::broker::Broker;

@@ -8,6 +8,7 @@
 //! * [`broker`]: one trait, one folder for each broker.
 //! * [`handler`]: HTTP, commands, closures, and reading failures that are messages already.
 //! * [`route`]: drives deliveries through the machine: slots, timers, drain.
+//! * [`store`]: what is kept on disk across restarts.
 //! * [`event`], [`observer`]: what happened, for whoever watches.
 //! * [`dead_letters`]: reading dead letters without taking them away, and putting them back.
 //! * [`config`], [`admin`], [`host`]: the program's parts; [`cli`] its commands.
@@ -27,6 +28,7 @@ pub mod message;
 pub mod observer;
 pub mod policy;
 pub mod route;
+pub mod store;
 pub mod timestamp;
 mod toml_json;
 pub mod topic;

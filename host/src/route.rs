@@ -2,6 +2,7 @@
 //!
 //! * `intake`: connects, consumes, and stops in order.
 //! * `drive`: carries out what one delivery's machine asks for.
+//! * `ordering`: messages of one key, one at a time. `deduplicate`: messages that were handled before. `key`: what both go by.
 //! * `park`: the folder for messages that the broker never takes.
 //! * `pauses`: when intake rests.
 //! * `memory`: what is remembered of deliveries that went back to the broker.
@@ -10,11 +11,16 @@
 //! * `state`: what a route is doing, for `/status` and `/readyz`.
 
 mod acknowledged;
+mod deduplicate;
 mod drive;
 mod intake;
+mod key;
 mod memory;
+mod ordering;
 mod park;
 mod pauses;
+#[cfg(test)]
+mod sizes;
 mod state;
 mod suspects;
 #[cfg(test)]
@@ -39,7 +45,11 @@ use crate::timestamp::Timestamp;
 use crate::topic::{Tier, Topic};
 use crate::verdict::Decision;
 
+pub use deduplicate::Deduplicate;
+use deduplicate::StoreTrouble;
+pub use key::{KeySource, KeySourceError};
 use memory::Memory;
+use ordering::Lanes;
 use pauses::Pauses;
 pub use state::{Phase, RouteState};
 pub(crate) use suspects::Suspects;
@@ -58,6 +68,13 @@ pub struct RouteSpec {
     pub work: RouteWork,
     /// Messages in work at a time; at least 1. A retry that waits in process keeps its slot.
     pub concurrency: u16,
+    /// Messages that the broker hands over ahead of a free slot, those in work included; at least as many as `concurrency`
+    /// says. `None`: as many, and under ordering four times as many.
+    pub prefetch: Option<u16>,
+    /// Messages of one key run one at a time, in order of arrival; this says where the key is.
+    pub ordering: Option<KeySource>,
+    /// Messages that were handled before are acknowledged without an attempt. Not for a route that judges.
+    pub deduplicate: Option<Deduplicate>,
     /// The durable delays that it may use, shortest first.
     pub tiers: Vec<Tier>,
     /// Dead-letter topics by label.
@@ -104,6 +121,9 @@ impl RouteSpec {
             broker,
             work,
             concurrency: 16,
+            prefetch: None,
+            ordering: None,
+            deduplicate: None,
             tiers: Vec::new(),
             dead_letters: BTreeMap::new(),
             retry: defaults.retry,
@@ -115,6 +135,14 @@ impl RouteSpec {
             max_interruptions: defaults.max_interruptions,
             allow_drop_on_fault: false,
         }
+    }
+
+    /// How many unsettled messages the broker is asked for at a time.
+    #[must_use]
+    pub fn prefetch(&self) -> u16 {
+        let slots = self.concurrency.max(1);
+        let default = if self.ordering.is_some() { slots.saturating_mul(4) } else { slots };
+        self.prefetch.unwrap_or(default).max(slots)
     }
 
     /// The longest that a retry may hold its slot on this route.
@@ -184,6 +212,8 @@ pub struct Route {
     metrics: Arc<RouteMetrics>,
     health: HealthWindow,
     memory: Memory,
+    lanes: Arc<Lanes>,
+    store_trouble: StoreTrouble,
     pauses: Pauses,
     /// `None` where nothing is suspected to have ended the host before.
     suspicion: Option<Suspicion>,
@@ -200,6 +230,8 @@ impl Route {
             metrics: observer.metrics().route(&spec.name),
             health: HealthWindow::new(),
             memory: Memory::default(),
+            lanes: Arc::default(),
+            store_trouble: StoreTrouble::default(),
             pauses: Pauses::default(),
             suspicion: None,
             state: RouteState::default(),
@@ -221,7 +253,7 @@ impl Route {
     pub(crate) fn with_suspects(self, suspects: &Arc<Suspects>) -> Self {
         let suspicion = match self.spec.work {
             RouteWork::Handle { .. } => {
-                Some(Suspicion::new(Arc::clone(suspects), Arc::clone(&self.spec.name), self.spec.concurrency))
+                Some(Suspicion::new(Arc::clone(suspects), Arc::clone(&self.spec.name), self.spec.prefetch()))
             }
             RouteWork::Judge(_) => None,
         };

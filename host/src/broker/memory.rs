@@ -186,6 +186,8 @@ impl Broker for MemoryBroker {
         self.queue(&plan.source);
         Ok(Prepared {
             requeue_is_safe: true,
+            // It lives in this process, where a route is all that consumes it.
+            single_active_consumer: Some(true),
             max_header_bytes: None,
             remarks: vec![format!("messages of {} are in memory only and end with the process", plan.source)],
         })

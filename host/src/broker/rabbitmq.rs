@@ -98,7 +98,7 @@ impl Broker for RabbitMq {
             tiers: true,
             answers_settles: false,
             remembers_starts: "a redelivered flag; quorum queues also count hand-overs, innocent prefetched ones \
-                               included",
+                               included, so the host notes in its state folder what ran alone when it ended",
         }
     }
 
@@ -110,6 +110,7 @@ impl Broker for RabbitMq {
         let findings = preparation::prepare(&topology, plan, self.declare).await?;
         Ok(Prepared {
             requeue_is_safe: findings.requeue_is_safe,
+            single_active_consumer: findings.single_active_consumer,
             max_header_bytes: Some(frame_max.saturating_sub(PROPERTIES_ROOM).max(frame_max / 2)),
             remarks: findings.remarks,
         })

@@ -148,6 +148,13 @@ impl Checks<'_, '_> {
     fn judge_is_fit(&self, route: &WrittenRoute<'_>) {
         let Some(handler) = &route.handler else { return };
         let HandlerConfig::Judge(judge) = handler.get_ref() else { return };
+        if let Some(deduplicate) = &route.deduplicate {
+            self.problems.error(
+                &deduplicate.span(),
+                format!("{} has no handler, so no success by which it could know a duplicate", route.title),
+                "leave `deduplicate` out, or set it on the route that calls the handler",
+            );
+        }
         if route.tiers.is_empty() {
             self.problems.warning(
                 route.tiers_place.as_ref().unwrap_or(&route.span),

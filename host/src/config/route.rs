@@ -1,5 +1,7 @@
 //! The `[[routes]]` sections.
 
+mod deduplicate;
+mod ordering;
 mod written;
 
 use std::collections::BTreeMap;
@@ -10,6 +12,7 @@ pub(super) use written::WrittenRoute;
 
 use super::HandlerConfig;
 use crate::policy::trust::FileDigest;
+use crate::route::KeySource;
 use crate::topic::{Tier, Topic};
 
 /// One configured flow.
@@ -25,6 +28,13 @@ pub struct RouteConfig {
     pub handler: HandlerConfig,
     /// How many messages are held at a time. From 1 to 65535.
     pub concurrency: u16,
+    /// How many messages the broker hands over ahead, those in work included; not below `concurrency`, and above it under
+    /// ordering. `None`: as many as `concurrency` says, and under ordering four times as many.
+    pub prefetch: Option<u16>,
+    /// Where the key is whose messages run one at a time, in order of arrival.
+    pub ordering: Option<KeySource>,
+    /// Which messages are not handled again.
+    pub deduplicate: Option<DeduplicateConfig>,
     /// The policy's name, the file's without `.wasm`; `None` is the embedded standard policy.
     pub policy: Option<String>,
     /// The one file that the route takes: it is pinned, and cannot be swapped without another configuration.
@@ -47,6 +57,15 @@ pub struct RouteConfig {
     pub max_interruptions: Option<u32>,
     /// The longest retry in process; `None` is a minute. The broker's own bound holds in any case.
     pub max_retry_delay: Option<Duration>,
+}
+
+/// Which messages count as handled before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeduplicateConfig {
+    /// What two sendings of one message have in common. Not a key, which many messages share.
+    pub by: KeySource,
+    /// For how long after its success a message is known. At least a millisecond.
+    pub window: Duration,
 }
 
 /// How a requeue is slowed down, so that a message that always fails does not spin.

@@ -18,7 +18,8 @@ use crate::handler::judge::JudgeSettings;
 use crate::observer::Observer;
 use crate::policy::engine::EngineLimits;
 use crate::policy::registry::PolicySettings;
-use crate::route::{RouteSpec, RouteWork};
+use crate::route::{Deduplicate, RouteSpec, RouteWork};
+use crate::store::Store;
 
 impl HostSpec {
     /// The host that a configuration describes. Connects to nothing. Tiers that nobody asked for by name are taken
@@ -45,8 +46,9 @@ impl HostSpec {
         if !problems.is_empty() {
             return Err(ConfigError::Invalid(problems));
         }
+        let store = store(config).map_err(unusable)?;
         let park = config.host.park.as_deref();
-        let routes = config.routes.iter().map(|route| hosted(route, &brokers, park));
+        let routes = config.routes.iter().map(|route| hosted(route, &brokers, park, store.as_ref()));
         let routes = routes.collect::<anyhow::Result<_>>().map_err(unusable)?;
         Ok(Self {
             routes,
@@ -81,6 +83,13 @@ pub(crate) fn rabbitmq(name: &str, broker: &BrokerConfig) -> anyhow::Result<Rabb
     Ok(RabbitMq::new(&RabbitMqSettings { declare, ..RabbitMqSettings::new(name, url) })?)
 }
 
+/// The host's store, where a route needs one.
+fn store(config: &Config) -> anyhow::Result<Option<Store>> {
+    let needed = config.routes.iter().any(|route| route.deduplicate.is_some());
+    let open = || Store::new(config.host.state.join("host.db")).context("cannot start the store's thread");
+    needed.then(open).transpose()
+}
+
 fn limits(policies: &PoliciesConfig) -> EngineLimits {
     let defaults = EngineLimits::default();
     let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -97,11 +106,19 @@ fn hosted(
     config: &RouteConfig,
     brokers: &BTreeMap<String, Arc<dyn Broker>>,
     park: Option<&Path>,
+    store: Option<&Store>,
 ) -> anyhow::Result<HostedRoute> {
     let broker = brokers.get(&config.broker).context("a checked configuration names only brokers that are there")?;
     let work = work(&config.handler).with_context(|| format!("route `{}`", config.name))?;
     let mut route = RouteSpec::new(&config.name, &config.source, Arc::clone(broker), work);
     route.concurrency = config.concurrency;
+    route.prefetch = config.prefetch;
+    route.ordering.clone_from(&config.ordering);
+    route.deduplicate = config.deduplicate.as_ref().zip(store).map(|(deduplicate, store)| Deduplicate {
+        by: deduplicate.by.clone(),
+        window: deduplicate.window,
+        store: store.clone(),
+    });
     route.tiers.clone_from(&config.tiers);
     route.dead_letters.clone_from(&config.dead_letters);
     route.retry.clone_from(&config.retry);

@@ -48,6 +48,8 @@ struct Families {
     in_flight: Family<RouteLabels, Gauge>,
     intake_paused: Family<RouteLabels, Gauge>,
     held: Family<RouteLabels, Gauge>,
+    waiting: Family<RouteLabels, Gauge>,
+    store_failures: Family<RouteLabels, Counter>,
     dead_letter_depth: Family<DepthLabels, Gauge>,
     decision_time: HistogramFamily,
     handler_time: HistogramFamily,
@@ -63,6 +65,8 @@ impl Metrics {
             in_flight: Family::default(),
             intake_paused: Family::default(),
             held: Family::default(),
+            waiting: Family::default(),
+            store_failures: Family::default(),
             dead_letter_depth: Family::default(),
             decision_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
             handler_time: Family::new_with_constructor(|| Histogram::new(HANDLER_SECONDS)),
@@ -205,6 +209,16 @@ impl Families {
         registry.register("in_flight", "Deliveries that hold a slot of the route", self.in_flight.clone());
         registry.register("intake_paused", "1 while the route takes no new messages", self.intake_paused.clone());
         registry.register("held", "Deliveries whose outcome could not be published yet", self.held.clone());
+        registry.register(
+            "waiting",
+            "Deliveries that wait, without a slot, for another one of their key to end",
+            self.waiting.clone(),
+        );
+        registry.register(
+            "store_failures",
+            "Times that the store could not tell or take up what was handled, so that a duplicate may run",
+            self.store_failures.clone(),
+        );
         registry.register(
             "dead_letter_depth",
             "Messages that are ready in a dead-letter queue; absent while that is not known",

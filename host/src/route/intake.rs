@@ -1,5 +1,6 @@
 //! A route's outer loop: wait for a policy, prepare, consume, and stop in order.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use tracing::{info, warn};
 
 use super::acknowledged::Acknowledged;
 use super::memory::Memory;
+use super::ordering::{self, OrderedConsumer};
 use super::{Phase, Route};
 use crate::broker::{BrokerError, Consumer, Prepared};
 use crate::delivery::{Doubling, Rules};
@@ -51,7 +53,11 @@ impl Route {
     pub async fn run(self: Arc<Self>) {
         let all = u32::from(self.spec.concurrency.max(1));
         let slots = Arc::new(Semaphore::new(all as usize));
-        let consumer = self.consume_until_drain(&slots).await;
+        let consumer = tokio::select! {
+            consumer = self.consume_until_drain(&slots) => consumer,
+            never = self.tell_of_pauses() => match never {},
+        };
+        self.metrics.intake_paused.set(0);
         self.state.set(Phase::Draining);
         // Kept until the end: deliveries can be settled only as long as their consumer lives.
         let mut consumer = consumer;
@@ -103,16 +109,20 @@ impl Route {
         }
     }
 
-    async fn connect(&self) -> Result<(Box<dyn Consumer>, Arc<Epoch>), BrokerError> {
+    async fn connect(self: &Arc<Self>) -> Result<(Box<dyn Consumer>, Arc<Epoch>), BrokerError> {
         let spec = &self.spec;
-        let prepared = spec.broker.prepare(&spec.plan()).await?;
-        let prefetch = spec.concurrency.max(1);
+        let mut prepared = spec.broker.prepare(&spec.plan()).await?;
+        let prefetch = spec.prefetch();
         let is_in_doubt = !spec.broker.capabilities().answers_settles;
         let epoch = Arc::new(Epoch {
             rules: Arc::new(self.rules(&prepared)),
             acknowledged: is_in_doubt.then(|| Acknowledged::new(prefetch)),
         });
-        let consumer = spec.broker.consume(&spec.source, prefetch).await?;
+        let mut consumer = spec.broker.consume(&spec.source, prefetch).await?;
+        if spec.ordering.is_some() {
+            prepared.remarks.extend(ordering::doubt(&spec.source, &prepared));
+            consumer = Box::new(OrderedConsumer::new(Arc::clone(self), consumer));
+        }
         for remark in &prepared.remarks {
             warn!(route = %spec.name, "{remark}");
         }
@@ -132,7 +142,7 @@ impl Route {
             // The slot comes first: what is not taken stays with the broker.
             let slot = Arc::clone(slots).acquire_owned().await.expect("the slots are never closed");
             let delivery = loop {
-                self.wait_while_paused().await;
+                self.pauses.over().await;
                 tokio::select! {
                     biased;
                     delivery = consumer.next() => break delivery,
@@ -149,10 +159,14 @@ impl Route {
         }
     }
 
-    async fn wait_while_paused(&self) {
-        if self.pauses.is_paused() {
+    /// Raises the alarm also while every slot is held, when intake itself does not come as far as to notice.
+    async fn tell_of_pauses(&self) -> Infallible {
+        loop {
+            self.pauses.begin().await;
             self.metrics.intake_paused.set(1);
-            warn!(route = %self.spec.name, "intake is paused");
+            for pause in self.pauses.current() {
+                warn!(route = %self.spec.name, until = %pause.until, why = pause.why, "intake is paused");
+            }
             self.pauses.over().await;
             info!(route = %self.spec.name, "intake goes on");
             self.metrics.intake_paused.set(0);

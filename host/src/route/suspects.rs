@@ -56,9 +56,9 @@ pub(super) struct Suspicion {
 }
 
 impl Suspicion {
-    pub(super) fn new(suspects: Arc<Suspects>, route: Arc<str>, concurrency: u16) -> Self {
+    pub(super) fn new(suspects: Arc<Suspects>, route: Arc<str>, prefetch: u16) -> Self {
         suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
-        Self { suspects, route, enough: concurrency.max(1).into(), fresh: AtomicU32::new(0) }
+        Self { suspects, route, enough: prefetch.max(1).into(), fresh: AtomicU32::new(0) }
     }
 
     /// How the attempts of a delivery that has just arrived are to be run; `None` once nothing is suspected any more.

@@ -21,10 +21,10 @@ use crate::topic::Tier;
 use crate::verdict::{Action, Decision, Verdict};
 
 /// Gives its verdicts in order, the last one for ever.
-struct Script(Mutex<VecDeque<Verdict>>);
+pub(super) struct Script(Mutex<VecDeque<Verdict>>);
 
 impl Script {
-    fn new(actions: impl IntoIterator<Item = Action>) -> Arc<Self> {
+    pub(super) fn new(actions: impl IntoIterator<Item = Action>) -> Arc<Self> {
         Arc::new(Self(Mutex::new(actions.into_iter().map(|action| Verdict::new(action, "scripted")).collect())))
     }
 }
@@ -40,17 +40,25 @@ impl Judge for Script {
     async fn ready(&self) {}
 }
 
-struct Running {
-    broker: MemoryBroker,
-    observer: Observer,
+pub(super) struct Running {
+    pub(super) broker: MemoryBroker,
+    pub(super) observer: Observer,
     route: Arc<Route>,
-    shutdown: Shutdown,
+    pub(super) shutdown: Shutdown,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Running {
     async fn start(judge: Arc<dyn Judge>, handler: RouteWork, change: impl FnOnce(&mut RouteSpec)) -> Self {
-        let broker = MemoryBroker::new(1000);
+        Self::start_on(MemoryBroker::new(1000), judge, handler, change).await
+    }
+
+    pub(super) async fn start_on(
+        broker: MemoryBroker,
+        judge: Arc<dyn Judge>,
+        handler: RouteWork,
+        change: impl FnOnce(&mut RouteSpec),
+    ) -> Self {
         let mut spec = RouteSpec::new("orders", "orders", Arc::new(broker.clone()), handler);
         spec.tiers = vec![Tier { name: "30s".to_owned(), delay: Duration::from_secs(30) }];
         spec.dead_letters.insert("default".to_owned(), "orders.dlq".into());
@@ -65,11 +73,11 @@ impl Running {
         Self { broker, observer, route, shutdown, task }
     }
 
-    fn send(&self, id: &str) {
+    pub(super) fn send(&self, id: &str) {
         self.broker.publish_to("orders", Message::new("body").with_id(id)).unwrap();
     }
 
-    async fn dead_letter(&self) -> Arc<Message> {
+    pub(super) async fn dead_letter(&self) -> Arc<Message> {
         // Of the test's own time: a message that never comes is a failure, not a test that hangs.
         let comes = self.broker.wait_for("orders.dlq", |depth| depth.ready > 0);
         tokio::time::timeout(Duration::from_secs(3600), comes).await.expect("a dead letter within the hour");
@@ -77,11 +85,11 @@ impl Running {
     }
 
     /// Waits until the source is empty and nothing of it is in work.
-    async fn quiet(&self) {
+    pub(super) async fn quiet(&self) {
         self.broker.wait_for("orders", |depth| depth.ready == 0 && depth.unsettled == 0).await;
     }
 
-    async fn stop(self) {
+    pub(super) async fn stop(self) {
         self.shutdown.drain.cancel();
         self.task.await.unwrap();
     }
@@ -91,11 +99,11 @@ fn always(kind: &'static str) -> RouteWork {
     work(handler_fn(move |_: Call| async move { Err::<(), _>(HandlerError::new(kind, "it failed")) }))
 }
 
-fn work(handler: impl crate::handler::Handler) -> RouteWork {
+pub(super) fn work(handler: impl crate::handler::Handler) -> RouteWork {
     RouteWork::Handle { handler: Arc::new(handler), timeout: Duration::from_secs(10) }
 }
 
-fn dead_letter() -> Action {
+pub(super) fn dead_letter() -> Action {
     Action::DeadLetter { label: None }
 }
 

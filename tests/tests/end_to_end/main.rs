@@ -6,6 +6,7 @@ mod command;
 mod flow;
 mod judging;
 mod killing;
+mod outages;
 mod outcomes;
 mod settings;
 mod stopping;

@@ -3,6 +3,8 @@
 mod batches;
 mod connection;
 mod consuming;
+mod duplicates;
+mod ordering;
 mod preparing;
 mod publishing;
 mod routes;

@@ -42,6 +42,11 @@ impl Declaration {
         }
     }
 
+    /// Whether a flag was given and is set.
+    pub(super) fn is_true(&self, argument: &str) -> bool {
+        matches!(self.arguments.get(argument), Some(AMQPValue::Boolean(true)))
+    }
+
     /// A whole number that is not negative.
     pub(super) fn number(&self, argument: &str) -> Option<u64> {
         match self.arguments.get(argument)? {
@@ -160,7 +165,7 @@ mod tests {
         assert_eq!(guess.queue_type(), "quorum");
         assert_eq!(guess.text("x-dead-letter-exchange"), Some(""));
         assert_eq!(guess.arguments["x-max-length"], AMQPValue::LongLongInt(10));
-        assert_eq!(guess.arguments["x-single-active-consumer"], AMQPValue::Boolean(true));
+        assert!(guess.is_true("x-single-active-consumer"));
     }
 
     #[test]

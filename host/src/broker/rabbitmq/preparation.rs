@@ -9,12 +9,13 @@ use crate::topic::Topic;
 /// What was found out about a route's source and targets.
 pub(super) struct Findings {
     pub(super) requeue_is_safe: bool,
+    pub(super) single_active_consumer: Option<bool>,
     pub(super) remarks: Vec<String>,
 }
 
 /// Checks the source, and checks or declares tiers and topics.
 pub(super) async fn prepare(topology: &Topology<'_>, plan: &Plan, declare: bool) -> Result<Findings, BrokerError> {
-    let mut findings = Findings { requeue_is_safe: false, remarks: Vec::new() };
+    let mut findings = Findings { requeue_is_safe: false, single_active_consumer: None, remarks: Vec::new() };
     findings.source(topology, plan).await?;
     for tier in &plan.tiers {
         tiers::ensure(topology, tier, declare).await?;
@@ -50,6 +51,7 @@ impl Findings {
                 plan.source, topology.address.name, plan.route
             ))),
             Ok(declaration) => {
+                self.single_active_consumer = Some(declaration.is_true("x-single-active-consumer"));
                 let doubt = match dead_letter_exchange(topology, &declaration).await? {
                     Some(missing) => Some(missing),
                     None => requeue_doubt(&declaration),

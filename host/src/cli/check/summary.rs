@@ -6,8 +6,9 @@ use std::path::Path;
 use humantime::format_duration;
 use reprieve_sdk::{Jitter, RetryPolicy};
 
-use crate::config::{BrokerConfig, Config, HandlerConfig, RouteConfig};
+use crate::config::{BrokerConfig, Config, DeduplicateConfig, HandlerConfig, RouteConfig};
 use crate::policy::trust::Trust;
+use crate::route::KeySource;
 
 /// A few lines for each route.
 pub(super) struct Summary<'c> {
@@ -37,7 +38,14 @@ impl fmt::Display for Summary<'_> {
 fn write_route(f: &mut fmt::Formatter<'_>, config: &Config, route: &RouteConfig) -> fmt::Result {
     let broker = config.brokers.get(&route.broker).map_or_else(String::new, describe_broker);
     line(f, "source", &format!("{} of {} ({broker}), {} at a time", route.source, route.broker, route.concurrency))?;
+    if let Some(key) = &route.ordering {
+        line(f, "ordering", &describe_ordering(route, key))?;
+    }
     line(f, "handler", &describe_handler(&route.handler))?;
+    if let Some(DeduplicateConfig { by, window }) = &route.deduplicate {
+        let known = format!("by {by}, known for {} after a success", format_duration(*window));
+        line(f, "duplicates", &known)?;
+    }
     match (&route.policy, &config.policies.folder) {
         (Some(policy), Some(folder)) => line(f, "policy", &folder.join(format!("{policy}.wasm")).display())?,
         _ => line(f, "policy", &"standard (embedded)")?,
@@ -73,6 +81,11 @@ fn write_trust(f: &mut fmt::Formatter<'_>, trust: &Trust) -> fmt::Result {
 
 fn line(f: &mut fmt::Formatter<'_>, name: &str, value: &dyn fmt::Display) -> fmt::Result {
     writeln!(f, "  {name:<14}{value}")
+}
+
+fn describe_ordering(route: &RouteConfig, key: &KeySource) -> String {
+    let ahead = route.prefetch.unwrap_or_else(|| route.concurrency.saturating_mul(4));
+    format!("by {key}, one at a time for each; {ahead} taken ahead")
 }
 
 fn count(number: usize, noun: &str) -> String {

@@ -65,6 +65,15 @@ fn a_right_configuration_is_summed_up_and_its_warnings_stand_apart() {
 }
 
 #[test]
+fn ordering_and_duplicates_are_summed_up() {
+    let keys = "source = \"mails\"\nordering = \"key\"\nkey = \"header:x-customer\"\nconcurrency = 4\ndeduplicate = { by = \"id\", window = \"1h\" }";
+    let (finding, out, _) = run_check(&place(&CONFIG.replace("source = \"mails\"", keys), STANDARD));
+    assert_eq!(finding, Finding::Right);
+    let (_, mails) = out.split_once("\nmails\n").unwrap();
+    insta::assert_snapshot!("ordering_and_duplicates", mails.split_once("\n\n").unwrap().0);
+}
+
+#[test]
 fn a_missing_policy_is_an_error_and_nothing_is_summed_up() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("reprieve.toml"), CONFIG).unwrap();

@@ -8,7 +8,9 @@ use reprieve_sdk::RetryPolicy;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
-use super::{RequeueConfig, RouteConfig};
+use super::deduplicate::read_deduplicate;
+use super::ordering::{Flow, read_flow};
+use super::{DeduplicateConfig, RequeueConfig, RouteConfig};
 use crate::config::HandlerConfig;
 use crate::config::dead_letters::{DeadLetters, read_dead_letters};
 use crate::config::name::check_name;
@@ -36,7 +38,8 @@ pub(in crate::config) struct WrittenRoute<'d> {
     /// Where they are written, if they are.
     pub(in crate::config) tiers_place: Option<Range<usize>>,
     pub(in crate::config) max_retry_delay: Option<Spanned<Duration>>,
-    concurrency: u16,
+    pub(in crate::config) deduplicate: Option<Spanned<DeduplicateConfig>>,
+    flow: Flow,
     retry: RetryPolicy,
     settings: Value,
     header_prefix: String,
@@ -74,7 +77,8 @@ impl<'d> WrittenRoute<'d> {
             tiers: read_route_tiers(&section, host_tiers),
             tiers_place: section.value("tiers").map(Spanned::span),
             max_retry_delay: section.duration("max_retry_delay"),
-            concurrency: read_concurrency(&section),
+            flow: read_flow(&section),
+            deduplicate: read_deduplicate(&section),
             retry: match section.section("retry", format!("`retry` of {title}")) {
                 Some(table) => read_retry(table, defaults),
                 None => defaults.clone(),
@@ -100,7 +104,10 @@ impl<'d> WrittenRoute<'d> {
             broker: self.broker?.into_inner().to_owned(),
             source: self.source?.into_inner().to_owned(),
             handler: self.handler?.into_inner(),
-            concurrency: self.concurrency,
+            concurrency: self.flow.concurrency,
+            prefetch: self.flow.prefetch,
+            ordering: self.flow.ordering,
+            deduplicate: self.deduplicate.map(Spanned::into_inner),
             policy: self.policy.map(|policy| policy.into_inner().to_owned()),
             policy_digest: self.policy_digest.map(Spanned::into_inner),
             dead_letters: self.dead_letters.into_iter().map(|(label, topic)| (label, topic.into_inner())).collect(),
@@ -136,11 +143,6 @@ fn read_policy<'d>(section: &Section<'d>) -> Option<Spanned<&'d str>> {
     };
     section.problems.error(&policy.span(), format!("\"{name}\" cannot be a policy's name"), cure);
     None
-}
-
-fn read_concurrency(section: &Section<'_>) -> u16 {
-    let number = section.integer("concurrency", 1..=u64::from(u16::MAX));
-    number.and_then(|number| u16::try_from(number).ok()).unwrap_or(16)
 }
 
 fn read_settings(section: &Section<'_>) -> Value {

@@ -1,3 +1,4 @@
+use crate::route::KeySource;
 use std::time::Duration;
 
 use reprieve_sdk::{Jitter, RetryPolicy};
@@ -94,6 +95,29 @@ fn whatever_is_written_is_meant() {
     let HandlerConfig::Command(command) = &mails.handler else { panic!("a command") };
     assert_eq!(command.program[1], "--fast");
     assert_eq!(command.env["TOKEN"].expose(), "s3cret");
+}
+
+#[test]
+fn ordering_and_duplicates_are_read_as_they_are_written() {
+    let config = parse(GOOD).unwrap();
+    let orders = &config.routes[0];
+    assert_eq!((&orders.ordering, orders.prefetch, &orders.deduplicate), (&None, None, &None));
+    let route = |keys: &str| parse(with("concurrency = 8", keys)).unwrap().routes.remove(0);
+    assert_eq!(route("ordering = \"none\"").ordering, None);
+    assert_eq!(route("ordering = \"key\"").ordering, Some(KeySource::Key));
+    let ordered = route("ordering = \"key\"\nkey = \"header:x-customer\"\nconcurrency = 2\nprefetch = 3");
+    assert_eq!((ordered.ordering, ordered.prefetch), (Some(KeySource::Header("x-customer".to_owned())), Some(3)));
+    let known = route("deduplicate = { by = \"json:/order_id\", window = \"1h\" }").deduplicate;
+    let by = KeySource::Json("/order_id".to_owned());
+    assert_eq!(known, Some(DeduplicateConfig { by, window: seconds(3600) }));
+    assert_eq!(route("deduplicate = { by = \"id\" }").deduplicate.unwrap().window, seconds(600));
+}
+
+#[test]
+fn a_key_that_nothing_is_ordered_by_is_a_warning() {
+    let config = parse(with("concurrency = 8", "key = \"id\"")).unwrap();
+    assert_eq!(config.warnings.len(), 1);
+    assert!(config.warnings[0].message().contains("is not ordered by it"), "{}", config.warnings[0]);
 }
 
 #[test]

@@ -64,6 +64,20 @@ wrong! {
     two_routes_on_one_source: "source = \"rejected\"" => "source = \"orders\"";
     a_tiers_own_queue_as_source: "source = \"mails\"" => "source = \"reprieve.tier.30s\"";
     a_source_too_long_for_amqp: "source = \"orders\"" => &format!("source = \"{}\"", "o".repeat(256));
+    an_unknown_ordering: "concurrency = 8" => "ordering = \"keys\"";
+    an_ordering_of_another_word: "concurrency = 8" => "ordering = \"total\"";
+    an_unknown_place_of_a_key: "concurrency = 8" => "ordering = \"key\"\nkey = \"heder:x-customer\"";
+    a_key_in_no_header: "concurrency = 8" => "ordering = \"key\"\nkey = \"header:\"";
+    a_key_by_no_pointer: "concurrency = 8" => "ordering = \"key\"\nkey = \"json:customer\"";
+    a_prefetch_for_some_of_the_slots: "concurrency = 8" => "concurrency = 8\nprefetch = 4";
+    a_prefetch_that_leaves_none_for_other_keys: "concurrency = 8" => "concurrency = 8\nprefetch = 8\nordering = \"key\"";
+    a_prefetch_beyond_the_protocol: "concurrency = 8" => "prefetch = 65536";
+    duplicates_by_nothing: "concurrency = 8" => "deduplicate = { window = \"1h\" }";
+    duplicates_by_key: "concurrency = 8" => "deduplicate = { by = \"routing-key\" }";
+    duplicates_for_no_time: "concurrency = 8" => "deduplicate = { by = \"id\", window = \"0s\" }";
+    an_unknown_key_of_deduplicate: "concurrency = 8" => "deduplicate = { by = \"id\", windows = \"1h\" }";
+    duplicates_that_are_a_text: "concurrency = 8" => "deduplicate = \"id\"";
+    duplicates_where_nothing_is_handled: "source = \"rejected\"" => "source = \"rejected\"\ndeduplicate = { by = \"id\" }";
     no_concurrency: "concurrency = 8" => "concurrency = 0";
     a_concurrency_in_quotes: "concurrency = 8" => "concurrency = \"8\"";
 

@@ -21,6 +21,10 @@ pub struct RouteMetrics {
     pub intake_paused: Gauge,
     /// Deliveries that are held because their outcome could not be published yet.
     pub held: Gauge,
+    /// Deliveries that wait, without a slot, for another one of their key to end.
+    pub waiting: Gauge,
+    /// Times that the store could not say or take up what was handled.
+    pub store_failures: Counter,
     decision_time: Histogram,
     handler_time: Histogram,
     route: Arc<str>,
@@ -36,6 +40,8 @@ impl RouteMetrics {
             in_flight: families.in_flight.get_or_create_owned(&labels),
             intake_paused: families.intake_paused.get_or_create_owned(&labels),
             held: families.held.get_or_create_owned(&labels),
+            waiting: families.waiting.get_or_create_owned(&labels),
+            store_failures: families.store_failures.get_or_create_owned(&labels),
             decision_time: families.decision_time.get_or_create_owned(&labels),
             handler_time: families.handler_time.get_or_create_owned(&labels),
             route: labels.route,
