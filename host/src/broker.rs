@@ -72,7 +72,7 @@ pub struct Delivery {
     /// The broker says that it handed this message over before.
     pub redelivered: bool,
     /// Settles this delivery, on the channel, assignment or lease that it came on (rule 13).
-    pub settler: Box<dyn Settler>,
+    pub settler: Arc<dyn Settler>,
     /// Cancelled when this delivery can no longer be settled.
     pub lost: CancellationToken,
 }

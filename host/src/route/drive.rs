@@ -9,15 +9,16 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
 use super::intake::Epoch;
 use super::memory::{CopyKey, Remembered};
 use super::suspects::{Part, Turn};
 use super::{Route, RouteWork, park};
-use crate::broker::{Delivery, Origin, Settlement, Settler};
-use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Parcel, Work};
+use crate::broker::{Delivery, Settlement};
+use crate::delivery::{
+    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work,
+};
 use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
@@ -29,55 +30,57 @@ type Operation = Pin<Box<dyn Future<Output = (Input, Option<Turn>)> + Send>>;
 
 impl Route {
     /// Takes a delivery from its slot to its end.
-    pub(super) async fn drive(self: Arc<Self>, delivery: Delivery, epoch: Arc<Epoch>, slot: OwnedSemaphorePermit) {
-        self.metrics.in_flight.inc();
-        let id = delivery.message.id.clone();
-        let settler: Arc<dyn Settler> = Arc::from(delivery.settler);
-        let delivery = InWork {
-            message: delivery.message,
-            origin: delivery.origin,
-            redelivered: delivery.redelivered,
-            lost: delivery.lost,
-            settler: Arc::clone(&settler),
-        };
-        let lost = delivery.lost.clone();
-        // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
-        if AssertUnwindSafe(self.take_on(delivery, &epoch)).catch_unwind().await.is_err() {
-            error!(route = %self.spec.name, id, "a panic while a delivery was in work: it goes back to the broker");
-            self.cool_down_after_panic(&lost).await;
-            if let Err(error) = settler.settle(Settlement::Release).await {
-                error!(route = %self.spec.name, id, %error, "it could not be handed back");
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async function keeps its arguments twice, and tens of thousands sleep here"
+    )]
+    pub(super) fn drive(
+        self: Arc<Self>,
+        mut delivery: Delivery,
+        epoch: Arc<Epoch>,
+        slot: OwnedSemaphorePermit,
+    ) -> impl Future<Output = ()> + Send {
+        async move {
+            self.metrics.in_flight.inc();
+            // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
+            if AssertUnwindSafe(self.take_on(&mut delivery, &epoch)).catch_unwind().await.is_err() {
+                Box::pin(self.hand_back_after_panic(&delivery)).await;
             }
+            self.metrics.in_flight.dec();
+            drop(slot);
         }
-        self.metrics.in_flight.dec();
-        drop(slot);
     }
 
     /// What panics once will do so again as soon as the message is back, and must not spin (rule 5).
-    async fn cool_down_after_panic(&self, lost: &CancellationToken) {
+    async fn hand_back_after_panic(&self, delivery: &Delivery) {
+        let (route, id) = (&self.spec.name, &delivery.message.id);
+        error!(%route, id, "a panic while a delivery was in work: it goes back to the broker");
         tokio::select! {
             () = sleep(self.spec.requeue.max) => {}
-            () = lost.cancelled() => {}
+            () = delivery.lost.cancelled() => {}
             () = self.intake_ended.cancelled() => {}
+        }
+        if let Err(error) = delivery.settler.settle(Settlement::Release).await {
+            error!(%route, id, %error, "it could not be handed back");
         }
     }
 
-    async fn take_on(self: &Arc<Self>, delivery: InWork, epoch: &Epoch) {
+    async fn take_on(self: &Arc<Self>, delivery: &mut Delivery, epoch: &Epoch) {
         let may_be_known = delivery.redelivered && !self.memory.is_empty();
         let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
         let suspicion = self.suspicion.as_ref();
         let part = suspicion.and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered));
         let known = match key.and_then(|key| self.memory.take(key)) {
             // The outcome of this copy is durable already; only its ack was lost (rule 13).
-            Some(Remembered::Done) => return self.acknowledge_unrun(&delivery, epoch, SkipReason::AckLost).await,
+            Some(Remembered::Done) => return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await,
             Some(Remembered::Open(known)) => Some(known),
             None => part.as_ref().and_then(Part::known),
         };
-        if self.is_duplicate(&delivery.message, &delivery.origin).await {
+        if self.spec.deduplicate.is_some() && Box::pin(self.is_duplicate(&delivery.message, &delivery.origin)).await {
             if let Some(part) = &part {
                 part.is_cleared();
             }
-            return self.acknowledge_unrun(&delivery, epoch, SkipReason::Duplicate).await;
+            return self.acknowledge_unrun(delivery, epoch, SkipReason::Duplicate).await;
         }
         self.run_machine(delivery, epoch, known.unwrap_or_default(), part.map(Arc::new)).await;
     }
@@ -89,7 +92,7 @@ impl Route {
     }
 
     /// Settles a message that was dealt with before.
-    async fn acknowledge_unrun(&self, delivery: &InWork, epoch: &Epoch, why: SkipReason) {
+    async fn acknowledge_unrun(&self, delivery: &Delivery, epoch: &Epoch, why: SkipReason) {
         if delivery.settler.settle(Settlement::Ack).await.is_err() {
             self.remember(&delivery.message, Remembered::Done);
             return;
@@ -102,32 +105,22 @@ impl Route {
 
     async fn run_machine(
         self: &Arc<Self>,
-        delivery: InWork,
+        delivery: &mut Delivery,
         epoch: &Epoch,
         known: KnownStarts,
         part: Option<Arc<Part>>,
     ) {
-        let InWork { message, origin, redelivered, lost, settler } = delivery;
-        let work = match &self.spec.work {
-            RouteWork::Handle { .. } => Work::Handle,
-            RouteWork::Judge(settings) => {
-                let judge::Reading { error, back_to, unjudged, .. } = judge::read(&message, settings);
-                Work::Judge { error, back_to, unjudged }
-            }
-        };
-        let arrival = Arrival { message: Arc::clone(&message), origin, redelivered, known, work, at: self.now() };
+        let arrival = self.arrival(delivery, known);
         let start = Input::Start(self.circumstances(match &arrival.work {
-            Work::Judge { error, .. } => Some(error),
+            Work::Judge(elsewhere) => Some(&elsewhere.error),
             Work::Handle => None,
         }));
         let mut life = Life {
             route: self,
             epoch,
+            delivery,
             machine: Machine::new(Arc::clone(&epoch.rules), arrival),
-            message,
-            redelivered,
-            settler,
-            operation: None,
+            operation: UnderWay(None),
             goes_back: false,
             part,
             turn: None,
@@ -139,17 +132,30 @@ impl Route {
         while life.ending.is_none() {
             let input = tokio::select! {
                 biased;
-                (input, turn) = life.operation() => {
+                (input, turn) = life.operation.next() => {
                     life.turn = turn;
                     input
                 }
-                () = lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
+                () = life.delivery.lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
                 () = self.shutdown.abort.cancelled(), if !aborts => { aborts = true; Input::Abort }
                 () = self.intake_ended.cancelled(), if !drains => { drains = true; Input::Shutdown }
             };
             life.take(input);
         }
         life.end();
+    }
+
+    fn arrival(&self, delivery: &mut Delivery, known: KnownStarts) -> Arrival {
+        let message = Arc::clone(&delivery.message);
+        let work = match &self.spec.work {
+            RouteWork::Handle { .. } => Work::Handle,
+            RouteWork::Judge(settings) => {
+                let judge::Reading { error, back_to, unjudged, .. } = judge::read(&message, settings);
+                Work::Judge(Box::new(FailedElsewhere { error, back_to, unjudged }))
+            }
+        };
+        let origin = std::mem::take(&mut delivery.origin);
+        Arrival { message, origin, redelivered: delivery.redelivered, known, work, at: self.now() }
     }
 
     fn circumstances(&self, error: Option<&HandlerError>) -> Circumstances {
@@ -194,24 +200,30 @@ impl Route {
     }
 }
 
-/// A delivery whose settler outlives a panic.
-struct InWork {
-    message: Arc<Message>,
-    origin: Origin,
-    redelivered: bool,
-    lost: CancellationToken,
-    settler: Arc<dyn Settler>,
+/// What is under way for a delivery, if anything is.
+struct UnderWay(Option<Operation>);
+
+impl UnderWay {
+    /// What comes of it; for ever where nothing is under way.
+    async fn next(&mut self) -> (Input, Option<Turn>) {
+        match &mut self.0 {
+            Some(operation) => {
+                let outcome = operation.await;
+                self.0 = None;
+                outcome
+            }
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// One delivery in work.
 struct Life<'r> {
     route: &'r Arc<Route>,
     epoch: &'r Epoch,
+    delivery: &'r Delivery,
     machine: Machine,
-    message: Arc<Message>,
-    redelivered: bool,
-    settler: Arc<dyn Settler>,
-    operation: Option<Operation>,
+    operation: UnderWay,
     /// The broker was told to take it back.
     goes_back: bool,
     /// `None` where nothing is suspected to have ended the host before.
@@ -224,23 +236,11 @@ struct Life<'r> {
 }
 
 impl Life<'_> {
-    /// What is under way; for ever where nothing is.
-    async fn operation(&mut self) -> (Input, Option<Turn>) {
-        match &mut self.operation {
-            Some(operation) => {
-                let outcome = operation.await;
-                self.operation = None;
-                outcome
-            }
-            None => std::future::pending().await,
-        }
-    }
-
     /// Begins at once, or when it is this delivery's turn.
     fn start(&mut self, start: Input) {
         match self.part.clone() {
             None => self.take(start),
-            Some(part) => self.operation = Some(Box::pin(async move { (start, Some(part.turn().await)) })),
+            Some(part) => self.operation = UnderWay(Some(Box::pin(async move { (start, Some(part.turn().await)) }))),
         }
     }
 
@@ -275,7 +275,7 @@ impl Life<'_> {
                     Input::Judged(decision)
                 });
             }
-            Effect::Wait(wait) => self.operation = Some(self.wait(wait)),
+            Effect::Wait(wait) => self.operation = UnderWay(Some(self.wait(wait))),
             Effect::Publish(publication) => self.begin(async move {
                 let broker = &route.spec.broker;
                 Input::Published(broker.publish(&publication.target, &publication.message).await)
@@ -287,10 +287,10 @@ impl Life<'_> {
                     self.remember_open();
                     self.goes_back = true;
                 }
-                let settler = Arc::clone(&self.settler);
+                let settler = Arc::clone(&self.delivery.settler);
                 self.begin(async move { Input::Settled(settler.settle(settlement).await) });
             }
-            Effect::Stop => self.operation = None,
+            Effect::Stop => self.operation = UnderWay(None),
             Effect::PauseIntake(pause) => route.pauses.pause(pause, route.now()),
             Effect::ResumeIntake => route.pauses.end_outage(),
             Effect::Report(event) => self.report(*event),
@@ -299,13 +299,13 @@ impl Life<'_> {
     }
 
     fn remember_open(&self) {
-        if let Some(key) = CopyKey::of(&self.message) {
-            self.route.memory.remember_open(key, self.machine.known_starts(), self.redelivered);
+        if let Some(key) = CopyKey::of(&self.delivery.message) {
+            self.route.memory.remember_open(key, self.machine.known_starts(), self.delivery.redelivered);
         }
     }
 
     fn begin(&mut self, operation: impl Future<Output = Input> + Send + 'static) {
-        self.operation = Some(Box::pin(operation.map(|input| (input, None))));
+        self.operation = UnderWay(Some(Box::pin(operation.map(|input| (input, None)))));
     }
 
     fn wait(&self, wait: Duration) -> Operation {
@@ -339,11 +339,11 @@ impl Life<'_> {
     fn end(self) {
         match self.ending {
             Some(Ending::Lost { durable: true }) => {
-                debug!(route = %self.route.spec.name, id = self.message.id, "the ack was lost after the outcome was durable");
+                debug!(route = %self.route.spec.name, id = self.delivery.message.id, "the ack was lost after the outcome was durable");
                 if let Some(part) = &self.part {
                     part.is_cleared();
                 }
-                self.route.remember(&self.message, Remembered::Done);
+                self.route.remember(&self.delivery.message, Remembered::Done);
             }
             Some(Ending::Lost { durable: false } | Ending::Requeued | Ending::Released) | None => {}
             Some(_) => {
@@ -351,11 +351,11 @@ impl Life<'_> {
                     part.is_cleared();
                 }
                 // Another hand-over of this copy may have left a memory behind, which must not stand for a later message.
-                if self.redelivered && !self.route.memory.is_empty() {
-                    let key = CopyKey::of(&self.message);
+                if self.delivery.redelivered && !self.route.memory.is_empty() {
+                    let key = CopyKey::of(&self.delivery.message);
                     key.and_then(|key| self.route.memory.take(key));
                 }
-                self.epoch.note_ack(&self.message, &self.route.memory);
+                self.epoch.note_ack(&self.delivery.message, &self.route.memory);
             }
         }
     }

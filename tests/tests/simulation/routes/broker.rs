@@ -135,7 +135,7 @@ impl Consumer for ScriptedConsumer {
                     message: handed.message,
                     origin: Origin::default(),
                     redelivered: handed.redelivered && self.planted != Some(Planted::ForgetsRedeliveries),
-                    settler: Box::new(OnDesk(settles)),
+                    settler: Arc::new(OnDesk(settles)),
                     lost,
                 });
             }
