@@ -157,7 +157,7 @@ impl Handler for CommandHandler {
     }
 }
 
-fn variables(call: &Call) -> [(&'static str, Option<String>); 6] {
+fn variables(call: &Call) -> [(&'static str, Option<String>); 8] {
     let message = &call.message;
     let key = message.key.as_deref().and_then(|key| std::str::from_utf8(key).ok());
     [
@@ -167,6 +167,8 @@ fn variables(call: &Call) -> [(&'static str, Option<String>); 6] {
         ("REPRIEVE_ID", message.id.clone()),
         ("REPRIEVE_KEY", key.map(str::to_owned)),
         ("REPRIEVE_CONTENT_TYPE", message.properties.content_type.clone()),
+        ("TRACEPARENT", call.traceparent().map(str::to_owned)),
+        ("TRACESTATE", call.tracestate().map(str::to_owned)),
     ]
 }
 

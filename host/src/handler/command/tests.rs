@@ -27,6 +27,7 @@ fn call(message: Message) -> Call {
         route: "orders".into(),
         attempt: 3,
         redelivered: true,
+        own_traceparent: None,
     }
 }
 

@@ -34,6 +34,9 @@ pub(super) fn headers(configured: &HeaderMap, call: &Call) -> HeaderMap {
     put("reprieve-key", call.message.key.as_deref());
     put("reprieve-content-encoding", properties.content_encoding.as_deref().map(str::as_bytes));
 
+    put("traceparent", call.traceparent().map(str::as_bytes));
+    put("tracestate", call.tracestate().map(str::as_bytes));
+
     put_message_headers(&mut headers, &call.message.headers);
     headers
 }
@@ -75,6 +78,7 @@ mod tests {
             route: "orders".into(),
             attempt: 3,
             redelivered: true,
+            own_traceparent: None,
         }
     }
 
