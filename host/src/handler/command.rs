@@ -2,8 +2,9 @@
 //!
 //! The body is its standard input; what it writes to standard output is thrown away. It learns about the message
 //! from its environment: `REPRIEVE_ROUTE`, `REPRIEVE_ATTEMPT` (from 1), `REPRIEVE_REDELIVERED` (`true` or `false`),
-//! and, where the message has them, `REPRIEVE_ID`, `REPRIEVE_KEY` and `REPRIEVE_CONTENT_TYPE`. A value that is longer
-//! than 4 KiB or cannot stand in an environment is left out.
+//! and, where the message has them, `REPRIEVE_ID`, `REPRIEVE_KEY` and `REPRIEVE_CONTENT_TYPE`, and the trace
+//! that its own spans belong to as `TRACEPARENT` and `TRACESTATE`. A value that is longer than 4 KiB or cannot stand in
+//! an environment is left out.
 //!
 //! Exit code 0 is success. Anything else is an error: kind `exit-CODE`, or `signal-NUMBER` where a signal ended the
 //! program; the last line on standard error is its text, the last 8 KiB there its detail. A line

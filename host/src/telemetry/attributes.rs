@@ -17,13 +17,14 @@ const LONGEST_TEXT: usize = 1024;
 pub(super) struct Operation {
     pub(super) name: &'static str,
     pub(super) kind: SpanKind,
-    /// The conventions' class of operations; `None` for what is no messaging.
-    pub(super) class: Option<&'static str>,
+    /// The conventions' type of operation; empty for what is no messaging.
+    pub(super) operation_type: &'static str,
 }
 
-pub(super) static PROCESS: Operation = Operation { name: "process", kind: SpanKind::Consumer, class: Some("process") };
-pub(super) static HANDLE: Operation = Operation { name: "handle", kind: SpanKind::Client, class: None };
-pub(super) static PUBLISH: Operation = Operation { name: "publish", kind: SpanKind::Producer, class: Some("send") };
+pub(super) static PROCESS: Operation =
+    Operation { name: "process", kind: SpanKind::Consumer, operation_type: "process" };
+pub(super) static HANDLE: Operation = Operation { name: "handle", kind: SpanKind::Client, operation_type: "" };
+pub(super) static PUBLISH: Operation = Operation { name: "publish", kind: SpanKind::Producer, operation_type: "send" };
 
 pub(super) fn messaging(
     operation: &Operation,
@@ -32,11 +33,10 @@ pub(super) fn messaging(
     message: &Message,
 ) -> Vec<KeyValue> {
     let mut attributes = Vec::with_capacity(16);
-    let Some(class) = operation.class else { return attributes };
     attributes.extend([
         KeyValue::new("messaging.system", system),
         KeyValue::new("messaging.operation.name", operation.name),
-        KeyValue::new("messaging.operation.type", class),
+        KeyValue::new("messaging.operation.type", operation.operation_type),
         KeyValue::new("messaging.destination.name", text(destination)),
         KeyValue::new("messaging.message.body.size", i64::try_from(message.body_size()).unwrap_or(i64::MAX)),
     ]);

@@ -1,6 +1,5 @@
 //! The spans of one delivery: one for each attempt, and under it one for the handler's run and one for each publish.
 
-use std::fmt::Display;
 use std::sync::Arc;
 
 use opentelemetry::trace::{
@@ -65,7 +64,7 @@ impl DeliverySpans {
     fn runs(&mut self, attempt: u32) -> Option<Arc<str>> {
         self.begin_attempt(Some(attempt));
         let route = Arc::clone(&self.place.route);
-        self.begin_child(&HANDLE, &route);
+        self.begin_child(&HANDLE, &route, None);
         self.child.as_ref().map(|span| traceparent(span.span_context()).into())
     }
 
@@ -86,18 +85,19 @@ impl DeliverySpans {
             // What is only sent on to its next tier, or parked unjudged, is no attempt.
             self.begin_attempt(None);
         }
-        let Some(attempt) = &self.attempt else { return };
-        let trace = self.parent.as_ref().unwrap_or(attempt.span_context());
-        let headers = &mut publication.message.headers;
-        // A copy without any header is one that the broker took no other way.
-        if self.message.headers.get(TRACEPARENT).is_none() && headers.get(TRACEPARENT).is_none() && !headers.is_empty()
+        let senders = self.message.headers.get(TRACEPARENT).is_some();
+        let copy = &mut publication.message;
+        // A copy without any header is one that the broker took no other way. The policy may have added one of its own.
+        if let Some(trace) = self.parent.as_ref().filter(|_| !senders && !copy.headers.is_empty())
+            && copy.headers.get(TRACEPARENT).is_none()
         {
-            headers.push(TRACEPARENT, traceparent(trace));
+            copy.headers.push(TRACEPARENT, traceparent(trace));
         }
-        match &publication.target {
-            Target::Topic(topic) => self.begin_child(&PUBLISH, topic),
-            Target::Tier { tier, .. } => self.begin_child(&PUBLISH, &format_args!("tier {}", tier.name)),
-        }
+        let target = match &publication.target {
+            Target::Topic(topic) => topic.to_string(),
+            Target::Tier { tier, .. } => format!("tier {}", tier.name),
+        };
+        self.begin_child(&PUBLISH, &target, Some(&publication.message));
     }
 
     /// What was under way has ended.
@@ -155,14 +155,16 @@ impl DeliverySpans {
     }
 
     /// Nothing where the trace is not recorded.
-    fn begin_child(&mut self, operation: &Operation, target: &dyn Display) {
+    fn begin_child(&mut self, operation: &Operation, target: &str, message: Option<&Message>) {
         let Some(attempt) = self.attempt.as_ref().filter(|attempt| attempt.is_recording()) else { return };
         let mut span = self.begin(operation, target, Some(attempt.span_context()));
-        span.set_attributes(attributes::messaging(operation, self.place.system, &target.to_string(), &self.message));
+        if let Some(message) = message {
+            span.set_attributes(attributes::messaging(operation, self.place.system, target, message));
+        }
         self.child = Some(span);
     }
 
-    fn begin(&self, operation: &Operation, target: &dyn Display, parent: Option<&SpanContext>) -> Span {
+    fn begin(&self, operation: &Operation, target: &str, parent: Option<&SpanContext>) -> Span {
         let context = match parent {
             Some(parent) => Context::new().with_remote_span_context(parent.clone()),
             None => Context::new(),

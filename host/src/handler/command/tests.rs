@@ -66,6 +66,16 @@ async fn the_environment_tells_of_the_message() {
 }
 
 #[tokio::test]
+async fn the_environment_tells_of_the_trace() {
+    const SENDERS: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let handler = shell(r#"echo "${TRACEPARENT-none} ${TRACESTATE-none}" >&2; exit 1"#);
+    let message = Message::new("").with_header("traceparent", SENDERS).with_header("tracestate", "v=1");
+    assert_eq!(run(&handler, message).await.unwrap_err().text, format!("{SENDERS} v=1"));
+    let broken = Message::new("").with_header("traceparent", "nonsense");
+    assert_eq!(run(&handler, broken).await.unwrap_err().text, "none none");
+}
+
+#[tokio::test]
 async fn what_cannot_stand_in_an_environment_is_left_out() {
     let mut message = Message::new("").with_id("i".repeat(1_000_000));
     message.key = Some("zero\0byte".into());

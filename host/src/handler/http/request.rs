@@ -114,6 +114,23 @@ mod tests {
     }
 
     #[test]
+    fn the_handler_is_told_the_trace_of_the_hosts_span_else_of_the_message() {
+        const SENDERS: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let own = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+        let message = Message::new("").with_header("traceparent", SENDERS).with_header("tracestate", "v=1");
+        let of = |call: &Call| {
+            let headers = headers(&HeaderMap::new(), call);
+            ["traceparent", "tracestate"].map(|name| Some(headers.get(name)?.to_str().unwrap().to_owned()))
+        };
+        let mut traced = call(message);
+        assert_eq!(of(&traced), [Some(SENDERS.to_owned()), Some("v=1".to_owned())]);
+        traced.own_traceparent = Some(own.into());
+        assert_eq!(of(&traced), [Some(own.to_owned()), Some("v=1".to_owned())]);
+        let broken = Message::new("").with_header("traceparent", "nonsense").with_header("tracestate", "v=1");
+        assert_eq!(of(&call(broken)), [None, None]);
+    }
+
+    #[test]
     fn what_http_does_not_allow_is_left_out() {
         let mut message = Message::new("")
             .with_id("two\r\nlines: 1")
