@@ -39,3 +39,27 @@ impl SpanProcessor for Queue {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use opentelemetry::trace::{Tracer as _, TracerProvider as _};
+    use opentelemetry_sdk::trace::SdkTracerProvider;
+
+    use super::*;
+    use crate::observer::Observer;
+
+    #[test]
+    fn a_span_that_finds_the_queue_full_is_counted_and_not_waited_for() {
+        let observer = Observer::new();
+        let (sender, mut receiver) = mpsc::channel(1);
+        let queue = Queue::new(sender, observer.metrics().spans_lost());
+        let tracer = SdkTracerProvider::builder().with_span_processor(queue).build().tracer("test");
+        for name in ["first", "second", "third"] {
+            drop(tracer.start(name));
+        }
+        assert_eq!(receiver.try_recv().unwrap().name, "first");
+        assert!(receiver.try_recv().is_err());
+        let metrics = observer.metrics().encode();
+        assert!(metrics.contains("reprieve_spans_lost_total{why=\"queue-full\"} 2"), "{metrics}");
+    }
+}

@@ -87,7 +87,14 @@ fn a_message_that_failed_through_a_tier_into_a_dead_letter_is_one_trace() {
 
     let spans = collector.spans();
     assert!(spans.iter().all(|span| span.trace == SENDERS_TRACE && span.service == "order-service"), "{spans:#?}");
-    insta::assert_snapshot!(stage.tree(&collector), @"");
+    insta::assert_snapshot!(stage.tree(&collector), @"
+    process ORDERS! (consumer) attempt=1 error.type=busy verdict=delay outcome=delayed tier=TIER policy=standard reason=attempt 1 of 2 failed
+      handle orders! (client) error.type=busy
+      publish tier TIER (producer)
+    process ORDERS! (consumer) attempt=2 error.type=busy verdict=dead-letter outcome=dead-lettered dead_letter.topic=DEAD-LETTERS policy=standard reason=attempt 2 of 2 failed
+      handle orders! (client) error.type=busy
+      publish DEAD-LETTERS (producer)
+    ");
     let attempts: Vec<_> = spans.iter().filter(|span| span.kind == "consumer").collect();
     assert!(attempts.iter().all(|span| span.parent == SENDERS_SPAN), "{attempts:#?}");
     let said = |name: &str| attempts[1].attributes.get(name).map(String::as_str);
@@ -117,7 +124,14 @@ fn a_message_without_a_trace_begins_one_that_goes_on_after_the_tier() {
     let root = &spans[0];
     assert_eq!(root.parent, "");
     assert!(spans.iter().all(|span| span.trace == root.trace), "{}", tree(&spans));
-    insta::assert_snapshot!(stage.tree(&collector), @"");
+    insta::assert_snapshot!(stage.tree(&collector), @"
+    process ORDERS! (consumer) attempt=1 error.type=busy verdict=delay outcome=delayed tier=TIER policy=standard reason=attempt 1 of 2 failed
+      handle orders! (client) error.type=busy
+      publish tier TIER (producer)
+      process ORDERS! (consumer) attempt=2 error.type=busy verdict=dead-letter outcome=dead-lettered dead_letter.topic=DEAD-LETTERS policy=standard reason=attempt 2 of 2 failed
+        handle orders! (client) error.type=busy
+        publish DEAD-LETTERS (producer)
+    ");
     assert_eq!(dead_letters[0].text("traceparent"), Some(format!("00-{}-{}-01", root.trace, root.id).as_str()));
 }
 

@@ -78,7 +78,17 @@ async fn three_failures_through_tiers_are_one_trace_under_the_sender() {
     let play = Play::new(Mood::Takes);
     let message = Message::new("{}").with_id("m").with_header("traceparent", SENDERS).with_header("tracestate", "v=1");
     let spans = play.run(play.route_with_tiers(9), message).await;
-    insta::assert_snapshot!(tree(&spans), @"");
+    insta::assert_snapshot!(tree(&spans), @"
+    process orders! (consumer) attempt=1 error.type=busy verdict=delay outcome=delayed tier=30ms policy=standard reason=attempt 1 of 3 failed
+      handle orders! (client) error.type=busy
+      publish tier 30ms (producer)
+    process orders! (consumer) attempt=2 error.type=busy verdict=delay outcome=delayed tier=30ms policy=standard reason=attempt 2 of 3 failed
+      handle orders! (client) error.type=busy
+      publish tier 30ms (producer)
+    process orders! (consumer) attempt=3 error.type=busy verdict=dead-letter outcome=dead-lettered dead_letter.topic=orders.dlq policy=standard reason=attempt 3 of 3 failed
+      handle orders! (client) error.type=busy
+      publish orders.dlq (producer)
+    ");
     assert!(spans.iter().all(|span| SENDERS.contains(&span.trace)));
     assert!(spans.iter().filter(|span| span.kind == "consumer").all(|span| SENDERS.contains(&span.parent)));
     let letter = &play.broker.drain("orders.dlq")[0];
@@ -93,20 +103,35 @@ async fn three_failures_through_tiers_are_one_trace_under_the_sender() {
 async fn retries_in_process_without_a_sender_are_children_of_the_first_attempt() {
     let play = Play::new(Mood::Takes);
     let spans = play.run(play.route(3), Message::new("{}").with_id("m")).await;
-    insta::assert_snapshot!(tree(&spans), @"");
+    insta::assert_snapshot!(tree(&spans), @"
+    process orders! (consumer) attempt=1 error.type=busy verdict=retry outcome=retry policy=standard reason=attempt 1 of 3 failed
+      handle orders! (client) error.type=busy
+      process orders! (consumer) attempt=2 error.type=busy verdict=retry outcome=retry policy=standard reason=attempt 2 of 3 failed
+        handle orders! (client) error.type=busy
+      process orders (consumer) attempt=3 outcome=succeeded
+        handle orders (client)
+    ");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn attempts_after_a_tier_join_the_trace_that_the_first_began() {
     let play = Play::new(Mood::Takes);
     let spans = play.run(play.route_with_tiers(3), Message::new("{}").with_id("m")).await;
-    insta::assert_snapshot!(tree(&spans), @"");
+    insta::assert_snapshot!(tree(&spans), @"
+    process orders! (consumer) attempt=1 error.type=busy verdict=delay outcome=delayed tier=30ms policy=standard reason=attempt 1 of 3 failed
+      handle orders! (client) error.type=busy
+      publish tier 30ms (producer)
+      process orders! (consumer) attempt=2 error.type=busy verdict=delay outcome=delayed tier=30ms policy=standard reason=attempt 2 of 3 failed
+        handle orders! (client) error.type=busy
+        publish tier 30ms (producer)
+      process orders (consumer) attempt=3 outcome=succeeded
+        handle orders (client)
+    ");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_is_down_costs_spans_and_no_message() {
     let play = Play::new(Mood::Answers(500));
-    let spec_route = play.route(9);
-    assert!(play.run(spec_route, Message::new("{}").with_id("m")).await.is_empty());
+    assert!(play.run(play.route(9), Message::new("{}").with_id("m")).await.is_empty());
     assert_eq!(play.broker.depth("orders.dlq").ready, 1);
 }
