@@ -3,8 +3,8 @@
 //! Ours is Debian's `rabbitmq-server`, run without a service manager, with its own node name, ports and data under
 //! `~/.cache/reprieve-tests/rabbitmq`. It is left running for the next run; the file `pid` there says which process it is.
 
-mod node;
-mod package;
+pub(crate) mod node;
+pub(crate) mod package;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -30,6 +30,8 @@ impl Address {
 /// # Errors
 /// Where none answers and none can be installed or started; the text says what to do by hand.
 pub(crate) fn ensure() -> Result<Address> {
+    // Some tests start a node of their own, with TLS and the management plugin, whoever else answers here.
+    package::ensure_installed()?;
     for port in [USUAL_PORT, node::PORT] {
         let address = local(port);
         if answers(address) {
@@ -37,8 +39,7 @@ pub(crate) fn ensure() -> Result<Address> {
             return Ok(Address(address));
         }
     }
-    package::ensure_installed()?;
-    node::start()?;
+    node::start(&node::Node::shared()?)?;
     Ok(Address(local(node::PORT)))
 }
 

@@ -32,7 +32,7 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
     let host = HostConfig::read(file.section("host", "[host]"), folder);
     let policies = PoliciesConfig::read(file.section("policies", "[policies]"), folder);
     let telemetry = TelemetryConfig::read(file.section("telemetry", "[telemetry]"));
-    let (brokers, broker_names) = read_brokers(file.section("brokers", "[brokers]"));
+    let (brokers, broker_names) = read_brokers(file.section("brokers", "[brokers]"), folder);
     let defaults = read_defaults(file.section("defaults", "[defaults]"));
     let routes = read_routes(&file, folder, &host.tiers, &defaults);
     file.finish();

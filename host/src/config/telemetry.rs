@@ -26,7 +26,7 @@ impl TelemetryConfig {
         let headers = section.section("headers", "`headers` of [telemetry]").map(|headers| read_headers(&headers));
         let sample = read_sample(&section).unwrap_or(1.0);
         let service_name = section.text("service_name").map_or("reprieve", |name| *name.get_ref()).to_owned();
-        let text = section.required_text("otlp", "add otlp = \"http://host:4318\", or leave [telemetry] out");
+        let text = section.required_secret("otlp", "add otlp = \"http://host:4318\", or leave [telemetry] out");
         let otlp = text.and_then(|text| read_url(&section, &text, "http"));
         section.finish();
         Some(Self { otlp: otlp?, headers: headers.unwrap_or_default(), sample, service_name })

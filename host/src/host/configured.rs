@@ -78,9 +78,16 @@ pub(crate) fn rabbitmq(name: &str, broker: &BrokerConfig) -> anyhow::Result<Rabb
     let BrokerConfig::RabbitMq(settings) = broker else {
         anyhow::bail!("broker {name:?} is of kind {:?}, not rabbitmq", broker.kind())
     };
-    let declare = settings.declare;
-    let url = settings.url.expose().as_str();
-    Ok(RabbitMq::new(&RabbitMqSettings { declare, ..RabbitMqSettings::new(name, url) })?)
+    let urls = settings.urls.iter().map(|url| url.expose().as_str().to_owned()).collect();
+    let management = settings.management.as_ref().map(|url| url.expose().as_str().to_owned());
+    Ok(RabbitMq::new(&RabbitMqSettings {
+        urls,
+        tls: settings.tls.clone(),
+        declare: settings.declare,
+        management,
+        consumer_timeout: settings.consumer_timeout,
+        ..RabbitMqSettings::new(name, "")
+    })?)
 }
 
 /// The host's store, where a route needs one.
@@ -130,6 +137,7 @@ fn hosted(
     route.max_retry_delay = config.max_retry_delay.unwrap_or(route.max_retry_delay);
     Ok(HostedRoute {
         route,
+        broker_name: config.broker.clone(),
         policy: config.policy.clone(),
         policy_digest: config.policy_digest.clone(),
         settings: config.settings.clone(),

@@ -21,6 +21,8 @@ use crate::broker::{BrokerError, Consumer, Delivery, Origin, SettleError, Settle
 /// The consumer's name on its channel, for the broker's operators.
 const TAG: &str = "reprieve";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the library may take to say why a channel ended that is known to have.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 const BACK: BasicNackOptions = BasicNackOptions { multiple: false, requeue: true };
 
 /// A channel that deliveries came on. It lives as long as one of them may be settled.
@@ -93,6 +95,15 @@ impl RabbitConsumer {
         }
     }
 
+    /// Why there are no more deliveries where nobody gave a reason.
+    fn cancelled(&self) -> &'static str {
+        if self.epoch.session.connected() {
+            "the broker cancelled the consumer: the queue was deleted or has moved"
+        } else {
+            "the connection was closed"
+        }
+    }
+
     fn end(&mut self, why: String) -> BrokerError {
         self.epoch.end();
         self.ended = Some(why.clone());
@@ -110,14 +121,30 @@ impl Consumer for RabbitConsumer {
         if let Some(why) = &self.ended {
             return Err(self.lost(why.clone()));
         }
-        match self.deliveries.next().await {
-            Some(Ok(delivery)) => Ok(self.delivery(delivery)),
-            Some(Err(error)) => Err(self.end(reason(&error))),
-            None if self.epoch.session.connected() => {
-                Err(self.end("the broker cancelled the consumer: the queue was deleted or has moved".to_owned()))
+        let lost = self.epoch.lost.clone();
+        match lost.run_until_cancelled(self.deliveries.next()).await {
+            Some(Some(Ok(delivery))) => Ok(self.delivery(delivery)),
+            Some(Some(Err(error))) => Err(self.end(reason(&error))),
+            Some(None) => Err(self.end(self.cancelled().to_owned())),
+            None => {
+                // What is still in the library's hands is the broker's again; behind it comes the reason.
+                let last_words = async {
+                    loop {
+                        match self.deliveries.next().await {
+                            Some(Ok(_)) => {}
+                            Some(Err(error)) => break reason(&error),
+                            None => break self.cancelled().to_owned(),
+                        }
+                    }
+                };
+                let why = tokio::time::timeout(LAST_WORDS, last_words).await;
+                Err(self.end(why.unwrap_or_else(|_| "the connection or its channel has ended".to_owned())))
             }
-            None => Err(self.end("the connection was closed".to_owned())),
         }
+    }
+
+    fn lost(&self) -> CancellationToken {
+        self.epoch.lost.clone()
     }
 
     async fn stop(&mut self) {

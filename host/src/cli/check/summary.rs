@@ -25,7 +25,8 @@ impl fmt::Display for Summary<'_> {
             write_route(f, config, route)?;
         }
         writeln!(f, "\nhost")?;
-        line(f, "admin", &format!("http://{}", config.host.admin))?;
+        let token = if config.host.admin_token.is_some() { ", with a token" } else { "" };
+        line(f, "admin", &format!("http://{}{token}", config.host.admin))?;
         line(f, "state", &config.host.state.display())?;
         match &config.policies.folder {
             Some(folder) => line(f, "policies", &format!("{}, watched", folder.display()))?,
@@ -95,7 +96,10 @@ fn count(number: usize, noun: &str) -> String {
 fn describe_broker(broker: &BrokerConfig) -> String {
     match broker {
         BrokerConfig::Memory(_) => "in memory".to_owned(),
-        BrokerConfig::RabbitMq(rabbitmq) => format!("RabbitMQ at {}", rabbitmq.url),
+        BrokerConfig::RabbitMq(rabbitmq) => {
+            let urls: Vec<String> = rabbitmq.urls.iter().map(ToString::to_string).collect();
+            format!("RabbitMQ at {}", urls.join(" or "))
+        }
     }
 }
 
