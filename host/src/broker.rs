@@ -220,6 +220,18 @@ pub enum PublishError {
     TooLarge(String),
 }
 
+impl PublishError {
+    /// The class, for metrics and traces.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Outage(_) => "outage",
+            Self::Refused(_) => "refused",
+            Self::TooLarge(_) => "too-large",
+        }
+    }
+}
+
 /// Why a settle does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettleError {

@@ -97,6 +97,7 @@ impl Machine {
             route: Arc::clone(&self.rules.route),
             attempt,
             redelivered: self.arrival.redelivered,
+            own_traceparent: None,
         }
     }
 

@@ -23,6 +23,7 @@ use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
 use crate::message::Message;
+use crate::telemetry::{DeliverySpans, Place};
 
 /// What is under way for the machine; it resolves to the machine's next input, and the turn that an attempt which follows
 /// may need.
@@ -110,6 +111,11 @@ impl Route {
         known: KnownStarts,
         part: Option<Arc<Part>>,
     ) {
+        let spans = self.observer.traces().map(|traces| {
+            let (route, source) = (Arc::clone(&self.spec.name), Arc::clone(&self.spec.source));
+            let place = Place { route, source, system: self.spec.broker.capabilities().kind };
+            Box::new(DeliverySpans::new(traces.clone(), place, Arc::clone(&delivery.message), &delivery.origin))
+        });
         let arrival = self.arrival(delivery, known);
         let start = Input::Start(self.circumstances(match &arrival.work {
             Work::Judge(elsewhere) => Some(&elsewhere.error),
@@ -125,6 +131,7 @@ impl Route {
             part,
             turn: None,
             held: false,
+            spans,
             ending: None,
         };
         life.start(start);
@@ -232,6 +239,8 @@ struct Life<'r> {
     turn: Option<Turn>,
     /// Counted among those that are held because publishing fails.
     held: bool,
+    /// `None` where nothing is traced.
+    spans: Option<Box<DeliverySpans>>,
     ending: Option<Ending>,
 }
 
@@ -246,6 +255,9 @@ impl Life<'_> {
 
     fn take(&mut self, input: Input) {
         let is_loss = input == Input::Lost;
+        if let Some(spans) = &mut self.spans {
+            spans.hears(&input);
+        }
         let mut effects = Vec::with_capacity(4);
         self.machine.handle(input, self.route.now(), &mut effects);
         // The broker may hand it over again while its handler still runs. What is on its way back was remembered when its settle
@@ -260,11 +272,13 @@ impl Life<'_> {
         self.turn = None;
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn carry_out(&mut self, mut effect: Effect) {
         let route = Arc::clone(self.route);
+        let own_traceparent = self.spans.as_mut().and_then(|spans| spans.sees(&mut effect));
         match effect {
             Effect::Run { attempt } => {
-                let (call, known, turn) = (self.machine.call(attempt), self.machine.known_starts(), self.turn.take());
+                let call = Call { own_traceparent, ..self.machine.call(attempt) };
+                let (known, turn) = (self.machine.known_starts(), self.turn.take());
                 self.begin(route.attempt(call, known, turn));
             }
             Effect::Judge(failure) => {

@@ -13,3 +13,4 @@ mod stopping;
 mod support;
 mod suspects;
 mod swapping;
+mod tracing;

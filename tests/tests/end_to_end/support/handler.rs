@@ -22,6 +22,8 @@ pub(crate) struct Event {
     pub(crate) redelivered: bool,
     pub(crate) route: String,
     pub(crate) tier: Option<String>,
+    /// The trace that the handler was told.
+    pub(crate) traceparent: Option<String>,
     pub(crate) body: String,
     /// What was answered, where this is an answer.
     pub(crate) status: Option<u16>,
