@@ -64,10 +64,14 @@ pub(super) fn copy(arrival: &Arrival, past: &Past, note: &Note<'_>, rules: &Rule
 }
 
 /// The message on its way to its next tier: as it is, but for what the broker wrote.
-pub(super) fn pass_on(arrival: &Arrival, tier: &str, rules: &Rules) -> Message {
+pub(super) fn pass_on(arrival: &Arrival, past: &Past, tier: &str, rules: &Rules) -> Message {
     let mut message = (*arrival.message).clone();
     message.headers.retain(|name| !is_broker_owned(name));
     message.headers.set(rules.names.tier.as_str(), tier);
+    // Bounded once, or it would be bounded anew at each arrival and never be due.
+    if let Some(due) = past.due.filter(|_| past.due_is_foreign) {
+        message.headers.set(rules.names.due.as_str(), due.to_string());
+    }
     message.properties.expiration = None;
     message.properties.user_id = None;
     message

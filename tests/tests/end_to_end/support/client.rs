@@ -37,6 +37,13 @@ impl Client {
         self.ask(&json!({ "do": "publish", "queue": queue, "messages": messages }));
     }
 
+    /// The same with properties as they stand in a header frame: flags and all.
+    pub(crate) fn publish_raw(&self, queue: &str, messages: &[(Vec<u8>, &str)]) {
+        let text = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
+        let messages: Vec<_> = messages.iter().map(|(properties, body)| (text(properties), body)).collect();
+        self.ask(&json!({ "do": "publish_raw", "queue": queue, "messages": messages }));
+    }
+
     /// How many messages are ready on a queue.
     pub(crate) fn count(&self, queue: &str) -> u64 {
         self.ask(&json!({ "do": "count", "queue": queue })).as_u64().expect("a count")

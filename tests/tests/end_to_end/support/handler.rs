@@ -23,6 +23,8 @@ pub(crate) struct Event {
     pub(crate) route: String,
     pub(crate) tier: Option<String>,
     pub(crate) body: String,
+    /// The path that was posted to, `/` where the route's URL is [`Handler::url`].
+    pub(crate) path: String,
     /// What was answered, where this is an answer.
     pub(crate) status: Option<u16>,
 }
