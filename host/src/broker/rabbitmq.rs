@@ -2,12 +2,14 @@
 //!
 //! * `link`, `session`: connections, one to consume on and one to publish on, made when needed and never repaired
 //!   behind anybody's back.
+//! * `consuming`: which connection a source is consumed on.
 //! * `consumer`: deliveries and their settlement. `publisher`: confirmed, routed and kept, or an error.
 //! * `preparation`, with `topology`, `declaration` and `tiers`: what must be there before a route starts.
 //! * `convert`: messages to AMQP's properties and back.
 
 mod address;
 mod consumer;
+mod consuming;
 mod convert;
 mod declaration;
 mod depths;
@@ -27,6 +29,7 @@ use async_trait::async_trait;
 
 use self::address::Address;
 use self::consumer::RabbitConsumer;
+use self::consuming::Consuming;
 use self::depths::Depths;
 use self::link::Link;
 use self::origins::Origins;
@@ -63,7 +66,7 @@ impl RabbitMqSettings {
 pub struct RabbitMq {
     address: Arc<Address>,
     declare: bool,
-    consuming: Link,
+    consuming: Arc<Consuming>,
     publisher: Publisher,
     origins: Origins,
     depths: Depths,
@@ -77,7 +80,7 @@ impl RabbitMq {
     pub fn new(settings: &RabbitMqSettings) -> Result<Self, BrokerError> {
         let address = Arc::new(Address::parse(&settings.name, &settings.url)?);
         Ok(Self {
-            consuming: Link::new(address.clone(), "consuming"),
+            consuming: Arc::new(Consuming::new(address.clone())),
             publisher: Publisher::new(Link::new(address.clone(), "publishing"), settings.confirm_timeout),
             declare: settings.declare,
             origins: Origins::default(),
@@ -117,8 +120,8 @@ impl Broker for RabbitMq {
     }
 
     async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
-        let session = self.consuming.session().await?;
-        Ok(Box::new(RabbitConsumer::start(session, source, prefetch).await?))
+        let session = self.consuming.session_for(source).await?;
+        Ok(Box::new(RabbitConsumer::start(session, self.consuming.clone(), source, prefetch).await?))
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {

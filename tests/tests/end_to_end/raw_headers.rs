@@ -135,15 +135,26 @@ fn what_is_not_text_where_amqp_wants_text_stops_only_its_own_route_and_is_not_lo
     scene.broker.wait_for_count(&letters, 1);
     scene.broker.publish_raw(&orders, &[(properties(b"name", &[(b"\xff\xfe", b'V', Vec::new())]), "not text")]);
     let reason = wait_until("the route says why it takes no messages", || reason(&program, "orders"));
-    println!("REASON {reason}");
-    for n in 0..3 {
+    assert!(reason.contains("is not UTF-8") && reason.contains("take it out"), "{reason}");
+    // Both suffered once; from then on the other has a connection of its own.
+    let others = |message: &str| {
+        let lines = program.lines();
+        lines.iter().filter(|line| line["message"] == message && line["route"] == "refunds").count()
+    };
+    wait_until("the other route consumes again", || (others("consuming") == 2).then_some(()));
+    let again = || {
+        let lines = program.lines();
+        lines.iter().filter(|line| line["message"] == "consuming" && line["route"] == "orders").count()
+    };
+    let before = again();
+    for count in 1..=3 {
         scene.broker.publish_raw(&refunds, &[(properties(b"other", &[]), "fine")]);
-        scene.broker.wait_for_count(&refunded, n + 1);
+        scene.broker.wait_for_count(&refunded, count);
     }
-    println!("READY {:?}", program.get("/readyz"));
-    for line in program.lines() {
-        println!("{line}");
-    }
+    wait_until("the unreadable message was handed out again", || (again() > before + 1).then_some(()));
+    assert_eq!(others("the route is not consuming"), 1, "the other route is left alone");
+    let of_other = handler.asked().into_iter().filter(|event| event.route == "refunds").count();
+    assert_eq!(of_other, 3, "each once");
     program.stop();
     assert_eq!(scene.broker.count(&orders), 1, "it is where it was");
 }

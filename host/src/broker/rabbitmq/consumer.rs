@@ -13,8 +13,9 @@ use lapin::options::{
 use lapin::types::{DeliveryTag, FieldTable};
 use tokio_util::sync::CancellationToken;
 
+use super::consuming::Consuming;
 use super::convert::{self, short};
-use super::reason::reason;
+use super::reason::{is_unreadable, reason};
 use super::session::Session;
 use crate::broker::{BrokerError, Consumer, Delivery, Origin, SettleError, Settlement, Settler};
 
@@ -49,6 +50,7 @@ impl Epoch {
 pub(super) struct RabbitConsumer {
     source: String,
     epoch: Arc<Epoch>,
+    consuming: Arc<Consuming>,
     deliveries: lapin::Consumer,
     /// No more deliveries come from here, for this reason.
     ended: Option<String>,
@@ -56,7 +58,12 @@ pub(super) struct RabbitConsumer {
 
 impl RabbitConsumer {
     /// Starts to consume `source`.
-    pub(super) async fn start(session: Arc<Session>, source: &str, prefetch: u16) -> Result<Self, BrokerError> {
+    pub(super) async fn start(
+        session: Arc<Session>,
+        consuming: Arc<Consuming>,
+        source: &str,
+        prefetch: u16,
+    ) -> Result<Self, BrokerError> {
         let lost = |reason: String| BrokerError::Lost { source_topic: source.to_owned(), reason };
         let queue = short(source, || "the queue's name".to_owned()).map_err(|error| lost(error.to_string()))?;
         let started = async {
@@ -74,7 +81,7 @@ impl RabbitConsumer {
         let lost = CancellationToken::new();
         session.watch(&channel, lost.clone());
         let epoch = Arc::new(Epoch { channel, lost, session });
-        Ok(Self { source: source.to_owned(), epoch, deliveries, ended: None })
+        Ok(Self { source: source.to_owned(), epoch, consuming, deliveries, ended: None })
     }
 
     fn delivery(&self, delivery: lapin::message::Delivery) -> Delivery {
@@ -112,7 +119,12 @@ impl Consumer for RabbitConsumer {
         }
         match self.deliveries.next().await {
             Some(Ok(delivery)) => Ok(self.delivery(delivery)),
-            Some(Err(error)) => Err(self.end(reason(&error))),
+            Some(Err(error)) => {
+                if is_unreadable(&error) {
+                    self.consuming.keep_sources_apart();
+                }
+                Err(self.end(reason(&error)))
+            }
             None if self.epoch.session.connected() => {
                 Err(self.end("the broker cancelled the consumer: the queue was deleted or has moved".to_owned()))
             }

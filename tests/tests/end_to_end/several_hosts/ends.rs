@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::{HOSTS, host_of, hosts_of, ids, start};
-use crate::support::{Event, Handler, Message, Scene, answers, wait_until};
+use crate::support::{Event, Handler, Message, Program, Scene, answers, wait_until};
 
 const MESSAGES: usize = 150;
 const SLOTS: usize = 4;
@@ -113,7 +113,8 @@ fn when_one_of_three_hosts_is_told_to_stop_nothing_is_handled_twice() {
     work.handler.wait_for_asked(MESSAGES / 2 + HOSTS.len() * SLOTS);
     // All its slots wait for the gate. It is told to stop before that opens.
     stopped.signal(Signal::SIGTERM);
-    wait_until("it takes no more", || (stopped.get("/readyz").0 == 503).then_some(()));
+    let phase = |program: &Program| program.get("/status").1["routes"][0]["phase"]["state"].clone();
+    wait_until("it takes no more", || (phase(&stopped) == "draining").then_some(()));
     work.open_the_gate();
     assert_eq!(stopped.wait_for_end().code(), Some(0), "an orderly end");
 
