@@ -122,10 +122,7 @@ fn a_due_time_that_no_copy_of_ours_has_is_bounded_once_and_for_all() {
 
     // However often it comes by, that stays its time.
     let later = START.after(Duration::from_secs(300));
-    let mut world = World::new(rules, Arrival { at: later, ..arrival(passed) });
-    world.now = later;
-    world.start();
-    let again = world.publication().message;
+    let again = World::started(rules, Arrival { at: later, ..arrival(passed) }).publication().message;
     assert_eq!(again.headers.text("reprieve-due"), Some(latest.to_string().as_str()));
 }
 
