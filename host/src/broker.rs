@@ -52,6 +52,12 @@ pub trait Consumer: Send {
     /// route prepares and consumes anew. Dropping the future loses no delivery.
     async fn next(&mut self) -> Result<Delivery, BrokerError>;
 
+    /// Cancelled when the deliveries of this consumer are lost, so that it is known while nobody waits for the next one.
+    /// By default never.
+    fn lost(&self) -> CancellationToken {
+        CancellationToken::new()
+    }
+
     /// Takes no more messages; those that were delivered can still be settled. Prefetched messages that
     /// nobody has seen go back.
     async fn stop(&mut self);
@@ -144,8 +150,21 @@ pub struct Prepared {
     pub single_active_consumer: Option<bool>,
     /// The bytes that all headers of one message may take, from the negotiated frame size.
     pub max_header_bytes: Option<usize>,
+    /// What holds for this source in place of [`Capabilities`], where the broker says something else of it.
+    pub hold: Option<HoldLimits>,
+    /// Whether only one consumer at a time is given messages of the source; none where that cannot be told.
+    pub single_active_consumer: Option<bool>,
     /// Things that the operator should know: what is doubtful, what could not be checked.
     pub remarks: Vec<String>,
+}
+
+/// How long deliveries of one source may be held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HoldLimits {
+    /// As [`Capabilities::max_retry_delay`].
+    pub max_retry_delay: Duration,
+    /// As [`Capabilities::max_hold`].
+    pub max_hold: Duration,
 }
 
 /// The differences between brokers that the rest of the host may see (rule 16).

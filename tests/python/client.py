@@ -45,6 +45,13 @@ class Client:
             raw = Raw(properties.encode("latin-1"))
             self.channel.basic_publish("", queue, body.encode("latin-1"), raw, mandatory=True)
 
+    def publish_through(self, exchange, key, queue, message):
+        """Through a fanout exchange to a queue, with a routing key of a character for each byte."""
+        self.channel.exchange_declare(exchange, "fanout", durable=True)
+        self.channel.queue_bind(queue, exchange)
+        properties, body = amqp.to_message(message)
+        self.channel.basic_publish(exchange, key.encode("latin-1"), body, properties, mandatory=True)
+
     def count(self, queue):
         """The messages that are ready."""
         return self.channel.queue_declare(queue, passive=True).method.message_count

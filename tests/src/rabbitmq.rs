@@ -1,10 +1,14 @@
 //! A real RabbitMQ, seen through a plain client.
 
+pub mod certificates;
 mod frames;
+mod node;
 mod proxy;
+pub mod raw;
 mod sandbox;
 
 pub use frames::Method;
+pub use node::Node;
 pub use proxy::{Down, Proxy};
 pub use sandbox::Sandbox;
 

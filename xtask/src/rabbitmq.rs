@@ -30,6 +30,8 @@ impl Address {
 /// # Errors
 /// Where none answers and none can be installed or started; the text says what to do by hand.
 pub(crate) fn ensure() -> Result<Address> {
+    // Some tests start a node of their own, with TLS and the management plugin, whoever else answers here.
+    package::ensure_installed()?;
     for port in [USUAL_PORT, node::PORT] {
         let address = local(port);
         if answers(address) {
@@ -37,7 +39,6 @@ pub(crate) fn ensure() -> Result<Address> {
             return Ok(Address(address));
         }
     }
-    package::ensure_installed()?;
     node::start()?;
     Ok(Address(local(node::PORT)))
 }

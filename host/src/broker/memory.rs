@@ -189,6 +189,8 @@ impl Broker for MemoryBroker {
             // It lives in this process, where a route is all that consumes it.
             single_active_consumer: Some(true),
             max_header_bytes: None,
+            hold: None,
+            single_active_consumer: None,
             remarks: vec![format!("messages of {} are in memory only and end with the process", plan.source)],
         })
     }

@@ -1,11 +1,13 @@
 //! The `[brokers.NAME]` sections.
 
+mod rabbitmq;
+
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use toml::Spanned;
 
-use super::SecretUrl;
-use super::address::read_url;
+pub use self::rabbitmq::RabbitMqConfig;
 use super::name::check_name;
 use super::section::Section;
 use super::suggestion::suggest;
@@ -26,15 +28,6 @@ pub struct MemoryConfig {
     pub capacity: usize,
 }
 
-/// A connection to RabbitMQ.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RabbitMqConfig {
-    /// `amqp://user:password@host:port/vhost`.
-    pub url: SecretUrl,
-    /// Create missing queues and exchanges; otherwise they are only checked.
-    pub declare: bool,
-}
-
 impl BrokerConfig {
     /// The configuration's `kind`.
     #[must_use]
@@ -45,11 +38,11 @@ impl BrokerConfig {
         }
     }
 
-    fn read(section: Section<'_>) -> Option<Self> {
+    fn read(section: Section<'_>, folder: &Path) -> Option<Self> {
         let kind = section.required_text("kind", "add kind = \"rabbitmq\" or kind = \"memory\"")?;
         let broker = match *kind.get_ref() {
             "memory" => Some(Self::Memory(MemoryConfig::read(&section))),
-            "rabbitmq" => RabbitMqConfig::read(&section).map(Self::RabbitMq),
+            "rabbitmq" => RabbitMqConfig::read(&section, folder).map(Self::RabbitMq),
             other => {
                 report_kind(&section, &kind, other);
                 // Its other keys depend on the kind, so there is nothing to check them against.
@@ -69,32 +62,6 @@ impl MemoryConfig {
     }
 }
 
-impl RabbitMqConfig {
-    fn read(section: &Section<'_>) -> Option<Self> {
-        const CURE: &str = "add url = \"amqp://host:5672/%2f\"; %2f is the virtual host /";
-        let declare = section.boolean("declare").unwrap_or(true);
-        let text = section.required_text("url", CURE)?;
-        let url = read_url(section, &text, "amqp")?;
-        let problems = section.problems;
-        if url.expose().host_str().is_some_and(|host| host.starts_with('[')) {
-            problems.error(
-                &text.span(),
-                "the AMQP client does not take an IPv6 address in a URL",
-                "write a host name that stands for it",
-            );
-            return None;
-        }
-        if url.expose().path() == "/" {
-            problems.warning(
-                &text.span(),
-                "this URL names the virtual host \"\", which hardly any RabbitMQ has",
-                "leave the last / out, or write /%2f, for the virtual host /",
-            );
-        }
-        Some(Self { url, declare })
-    }
-}
-
 fn report_kind(section: &Section<'_>, kind: &Spanned<&str>, other: &str) {
     let known = ["rabbitmq", "memory"];
     let (message, cure) = match other {
@@ -105,14 +72,18 @@ fn report_kind(section: &Section<'_>, kind: &Spanned<&str>, other: &str) {
 }
 
 /// The brokers that are right, by name, and the names of all.
-pub(super) fn read_brokers<'d>(section: Option<Section<'d>>) -> (BTreeMap<String, BrokerConfig>, Vec<&'d str>) {
+pub(super) fn read_brokers<'d>(
+    section: Option<Section<'d>>,
+    folder: &Path,
+) -> (BTreeMap<String, BrokerConfig>, Vec<&'d str>) {
     let (mut brokers, mut names) = (BTreeMap::new(), Vec::new());
     let Some(section) = section else { return (brokers, names) };
     for (key, value) in section.entries() {
         let name = *key.get_ref();
         names.push(name);
         check_name(section.problems, "a broker's name", &key);
-        let broker = section.section_of(name, format!("[brokers.{name}]"), value).and_then(BrokerConfig::read);
+        let broker = section.section_of(name, format!("[brokers.{name}]"), value);
+        let broker = broker.and_then(|section| BrokerConfig::read(section, folder));
         if let Some(broker) = broker {
             brokers.insert(name.to_owned(), broker);
         }

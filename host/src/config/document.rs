@@ -31,7 +31,7 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
     let folder = source.path.parent().unwrap_or(Path::new(""));
     let host = HostConfig::read(file.section("host", "[host]"), folder);
     let policies = PoliciesConfig::read(file.section("policies", "[policies]"), folder);
-    let (brokers, broker_names) = read_brokers(file.section("brokers", "[brokers]"));
+    let (brokers, broker_names) = read_brokers(file.section("brokers", "[brokers]"), folder);
     let defaults = read_defaults(file.section("defaults", "[defaults]"));
     let routes = read_routes(&file, folder, &host.tiers, &defaults);
     file.finish();

@@ -78,9 +78,16 @@ pub(crate) fn rabbitmq(name: &str, broker: &BrokerConfig) -> anyhow::Result<Rabb
     let BrokerConfig::RabbitMq(settings) = broker else {
         anyhow::bail!("broker {name:?} is of kind {:?}, not rabbitmq", broker.kind())
     };
-    let declare = settings.declare;
-    let url = settings.url.expose().as_str();
-    Ok(RabbitMq::new(&RabbitMqSettings { declare, ..RabbitMqSettings::new(name, url) })?)
+    let urls = settings.urls.iter().map(|url| url.expose().as_str().to_owned()).collect();
+    let management = settings.management.as_ref().map(|url| url.expose().as_str().to_owned());
+    Ok(RabbitMq::new(&RabbitMqSettings {
+        urls,
+        tls: settings.tls.clone(),
+        declare: settings.declare,
+        management,
+        consumer_timeout: settings.consumer_timeout,
+        ..RabbitMqSettings::new(name, "")
+    })?)
 }
 
 /// The host's store, where a route needs one.

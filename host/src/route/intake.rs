@@ -12,7 +12,7 @@ use super::acknowledged::Acknowledged;
 use super::memory::Memory;
 use super::ordering::{self, OrderedConsumer};
 use super::{Phase, Route};
-use crate::broker::{BrokerError, Consumer, Prepared};
+use crate::broker::{BrokerError, Consumer, HoldLimits, Prepared};
 use crate::delivery::{Doubling, Rules};
 use crate::message::Message;
 
@@ -44,6 +44,15 @@ impl Epoch {
     fn end(&self, memory: &Memory) {
         if let Some(acknowledged) = &self.acknowledged {
             acknowledged.lose(memory);
+        }
+    }
+}
+
+/// Why a consumer that is lost has ended. What it had prefetched is the broker's again.
+async fn ended(consumer: &mut dyn Consumer) -> BrokerError {
+    loop {
+        if let Err(problem) = consumer.next().await {
+            return problem;
         }
     }
 }
@@ -143,11 +152,17 @@ impl Route {
         epoch: &Arc<Epoch>,
         slots: &Arc<Semaphore>,
     ) -> BrokerError {
+        let lost = consumer.lost();
         loop {
-            // The slot comes first: what is not taken stays with the broker.
-            let slot = Arc::clone(slots).acquire_owned().await.expect("the slots are never closed");
+            // The slot comes first: what is not taken stays with the broker. A consumer that is lost has nothing to
+            // take, and waits for neither slot nor pause.
+            let slot = Arc::clone(slots).acquire_owned();
+            let Some(slot) = lost.run_until_cancelled(slot).await else { return ended(consumer).await };
+            let slot = slot.expect("the slots are never closed");
             let delivery = loop {
-                self.pauses.over().await;
+                if lost.run_until_cancelled(self.pauses.over()).await.is_none() {
+                    return ended(consumer).await;
+                }
                 tokio::select! {
                     biased;
                     delivery = consumer.next() => break delivery,
@@ -179,11 +194,18 @@ impl Route {
     }
 
     fn rules(&self, prepared: &Prepared) -> Rules {
+        let general = self.spec.rules();
+        let hold = prepared
+            .hold
+            .unwrap_or(HoldLimits { max_retry_delay: general.max_retry_delay, max_hold: general.max_hold });
         Rules {
             names: self.names.clone(),
             requeue_is_safe: prepared.requeue_is_safe,
             max_header_bytes: prepared.max_header_bytes,
-            ..self.spec.rules()
+            // A source that lets deliveries be held for longer does not lengthen what the route asks for.
+            max_retry_delay: hold.max_retry_delay.min(general.max_retry_delay),
+            max_hold: hold.max_hold,
+            ..general
         }
     }
 }

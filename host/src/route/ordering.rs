@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use prometheus_client::metrics::gauge::Gauge;
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::Route;
@@ -106,6 +107,10 @@ impl Consumer for OrderedConsumer {
                 }
             }
         }
+    }
+
+    fn lost(&self) -> CancellationToken {
+        self.inner.lost()
     }
 
     /// What waits stays with this consumer until it is dropped, and goes back untouched then, all at once. Handed back one by

@@ -372,3 +372,18 @@ async fn a_policy_can_pause_intake() {
     assert!(begin.elapsed() >= Duration::from_secs(90), "{:?}", begin.elapsed());
     running.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_connection_is_noticed_while_intake_is_paused() {
+    let mut verdict = Verdict::new(dead_letter(), "scripted");
+    verdict.pause_intake = Some(3_600_000);
+    let running = Running::start(Arc::new(Script(Mutex::new([verdict].into()))), always("x"), |_| {}).await;
+    let begin = tokio::time::Instant::now();
+    running.send("m1");
+    running.dead_letter().await;
+    running.quiet().await;
+    running.broker.disconnect();
+    running.route.state().wait_for(|phase| matches!(phase, Phase::Connecting { .. })).await;
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+    running.stop().await;
+}

@@ -173,7 +173,7 @@ fn url_by_way_of(address: SocketAddr) -> String {
     url.replace(host_and_port(&url), &address.to_string())
 }
 
-fn host_and_port(url: &str) -> &str {
+pub(super) fn host_and_port(url: &str) -> &str {
     let authority = url.split_once("://").expect("an amqp URL").1.split('/').next().unwrap_or_default();
     authority.rsplit('@').next().unwrap_or_default()
 }

@@ -2,12 +2,16 @@
 
 mod connection;
 mod consuming;
+mod deep_headers;
 mod duplicates;
+mod management;
 mod ordering;
 mod preparing;
 mod publishing;
 mod routes;
 mod tiers;
+mod tls;
+mod trouble;
 
 use std::time::Duration;
 

@@ -9,16 +9,15 @@ use crate::apt;
 /// The server itself, beneath Debian's wrapper, which insists on the system's user and folders.
 pub(super) const SERVER: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
-const BY_HAND: &str = "start a RabbitMQ that answers on 127.0.0.1:5672 (a container will do) and run this again";
+const BY_HAND: &str = "install the package rabbitmq-server (some tests start nodes of their own) and run this again";
 
 /// Installs the package where it is missing and this user may.
 pub(super) fn ensure_installed() -> Result<()> {
     if Path::new(SERVER).exists() {
         return Ok(());
     }
-    apt::install(&["rabbitmq-server"]).with_context(|| {
-        format!("rabbitmq: none answers here and none can be installed, which needs root; {BY_HAND}")
-    })?;
+    apt::install(&["rabbitmq-server"])
+        .with_context(|| format!("rabbitmq: it cannot be installed, which needs root; {BY_HAND}"))?;
     if !Path::new(SERVER).exists() {
         bail!("rabbitmq: the package was installed, but {SERVER} is not there; {BY_HAND}");
     }

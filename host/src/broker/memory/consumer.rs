@@ -60,6 +60,10 @@ impl Consumer for MemoryConsumer {
         }
     }
 
+    fn lost(&self) -> CancellationToken {
+        self.lost.clone()
+    }
+
     async fn stop(&mut self) {
         self.stopped = true;
     }

@@ -13,15 +13,16 @@ use lapin::options::{
 use lapin::types::{DeliveryTag, FieldTable};
 use tokio_util::sync::CancellationToken;
 
-use super::consuming::Consuming;
 use super::convert::{self, short};
-use super::reason::{is_unreadable, reason};
+use super::reason::reason;
 use super::session::Session;
 use crate::broker::{BrokerError, Consumer, Delivery, Origin, SettleError, Settlement, Settler};
 
 /// The consumer's name on its channel, for the broker's operators.
 const TAG: &str = "reprieve";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the library may take to say why a channel ended that is known to have.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 const BACK: BasicNackOptions = BasicNackOptions { multiple: false, requeue: true };
 
 /// A channel that deliveries came on. It lives as long as one of them may be settled.
@@ -50,7 +51,6 @@ impl Epoch {
 pub(super) struct RabbitConsumer {
     source: String,
     epoch: Arc<Epoch>,
-    consuming: Arc<Consuming>,
     deliveries: lapin::Consumer,
     /// No more deliveries come from here, for this reason.
     ended: Option<String>,
@@ -58,12 +58,7 @@ pub(super) struct RabbitConsumer {
 
 impl RabbitConsumer {
     /// Starts to consume `source`.
-    pub(super) async fn start(
-        session: Arc<Session>,
-        consuming: Arc<Consuming>,
-        source: &str,
-        prefetch: u16,
-    ) -> Result<Self, BrokerError> {
+    pub(super) async fn start(session: Arc<Session>, source: &str, prefetch: u16) -> Result<Self, BrokerError> {
         let lost = |reason: String| BrokerError::Lost { source_topic: source.to_owned(), reason };
         let queue = short(source, || "the queue's name".to_owned()).map_err(|error| lost(error.to_string()))?;
         let started = async {
@@ -81,7 +76,7 @@ impl RabbitConsumer {
         let lost = CancellationToken::new();
         session.watch(&channel, lost.clone());
         let epoch = Arc::new(Epoch { channel, lost, session });
-        Ok(Self { source: source.to_owned(), epoch, consuming, deliveries, ended: None })
+        Ok(Self { source: source.to_owned(), epoch, deliveries, ended: None })
     }
 
     fn delivery(&self, delivery: lapin::message::Delivery) -> Delivery {
@@ -97,6 +92,15 @@ impl RabbitConsumer {
                 epoch: self.epoch.clone(),
             }),
             lost: self.epoch.lost.clone(),
+        }
+    }
+
+    /// Why there are no more deliveries where nobody gave a reason.
+    fn cancelled(&self) -> &'static str {
+        if self.epoch.session.connected() {
+            "the broker cancelled the consumer: the queue was deleted or has moved"
+        } else {
+            "the connection was closed"
         }
     }
 
@@ -117,19 +121,30 @@ impl Consumer for RabbitConsumer {
         if let Some(why) = &self.ended {
             return Err(self.lost(why.clone()));
         }
-        match self.deliveries.next().await {
-            Some(Ok(delivery)) => Ok(self.delivery(delivery)),
-            Some(Err(error)) => {
-                if is_unreadable(&error) {
-                    self.consuming.keep_sources_apart();
-                }
-                Err(self.end(reason(&error)))
+        let lost = self.epoch.lost.clone();
+        match lost.run_until_cancelled(self.deliveries.next()).await {
+            Some(Some(Ok(delivery))) => Ok(self.delivery(delivery)),
+            Some(Some(Err(error))) => Err(self.end(reason(&error))),
+            Some(None) => Err(self.end(self.cancelled().to_owned())),
+            None => {
+                // What is still in the library's hands is the broker's again; behind it comes the reason.
+                let last_words = async {
+                    loop {
+                        match self.deliveries.next().await {
+                            Some(Ok(_)) => {}
+                            Some(Err(error)) => break reason(&error),
+                            None => break self.cancelled().to_owned(),
+                        }
+                    }
+                };
+                let why = tokio::time::timeout(LAST_WORDS, last_words).await;
+                Err(self.end(why.unwrap_or_else(|_| "the connection or its channel has ended".to_owned())))
             }
-            None if self.epoch.session.connected() => {
-                Err(self.end("the broker cancelled the consumer: the queue was deleted or has moved".to_owned()))
-            }
-            None => Err(self.end("the connection was closed".to_owned())),
         }
+    }
+
+    fn lost(&self) -> CancellationToken {
+        self.epoch.lost.clone()
     }
 
     async fn stop(&mut self) {

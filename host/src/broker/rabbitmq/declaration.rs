@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use lapin::options::QueueDeclareOptions;
 use lapin::types::{AMQPValue, FieldTable, ShortString};
+use serde_json::Value;
 
+use super::queue_facts::QueueFacts;
 use super::topology::{Topology, text};
 use crate::broker::BrokerError;
 
@@ -18,33 +20,20 @@ const MOST_ARGUMENTS: usize = 32;
 /// What a queue was declared with.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Declaration {
-    pub(super) durable: bool,
+    durable: bool,
     auto_delete: bool,
     arguments: BTreeMap<String, AMQPValue>,
 }
 
 impl Declaration {
-    /// `classic`, `quorum` or `stream`.
-    pub(super) fn queue_type(&self) -> &str {
-        self.text("x-queue-type").unwrap_or("classic")
-    }
-
-    /// Whether the argument was given.
-    pub(super) fn has(&self, argument: &str) -> bool {
-        self.arguments.contains_key(argument)
-    }
-
-    /// A text argument.
-    pub(super) fn text(&self, argument: &str) -> Option<&str> {
-        match self.arguments.get(argument)? {
-            AMQPValue::LongString(text) => std::str::from_utf8(text.as_bytes()).ok(),
-            _ => None,
-        }
-    }
-
-    /// Whether a flag was given and is set.
-    pub(super) fn is_true(&self, argument: &str) -> bool {
-        matches!(self.arguments.get(argument), Some(AMQPValue::Boolean(true)))
+    /// The same, as whoever checks queues reads it.
+    pub(super) fn facts(&self) -> QueueFacts {
+        let queue_type = match self.arguments.get("x-queue-type") {
+            Some(AMQPValue::LongString(text)) => String::from_utf8_lossy(text.as_bytes()).into_owned(),
+            _ => "classic".to_owned(),
+        };
+        let arguments = self.arguments.iter().map(|(name, value)| (name.clone(), plain(value))).collect();
+        QueueFacts::new(&queue_type, self.durable, self.auto_delete).with_arguments(&Value::Object(arguments))
     }
 
     /// A whole number that is not negative.
@@ -88,6 +77,16 @@ impl Declaration {
             }
         }
         true
+    }
+}
+
+/// One of the values that [`Declaration::learn`] makes.
+fn plain(value: &AMQPValue) -> Value {
+    match value {
+        AMQPValue::LongString(text) => String::from_utf8_lossy(text.as_bytes()).into_owned().into(),
+        AMQPValue::Boolean(flag) => (*flag).into(),
+        AMQPValue::LongLongInt(number) => (*number).into(),
+        _ => Value::Null,
     }
 }
 
@@ -162,10 +161,11 @@ mod tests {
             assert!(guess.learn(&refusal(argument, rest)), "{argument}");
         }
         assert!(!guess.durable && guess.auto_delete);
-        assert_eq!(guess.queue_type(), "quorum");
-        assert_eq!(guess.text("x-dead-letter-exchange"), Some(""));
-        assert_eq!(guess.arguments["x-max-length"], AMQPValue::LongLongInt(10));
-        assert!(guess.is_true("x-single-active-consumer"));
+        let facts = guess.facts();
+        assert_eq!((facts.queue_type.as_str(), facts.durable, facts.auto_delete), ("quorum", false, true));
+        assert_eq!(facts.text("dead-letter-exchange"), Some(""));
+        assert_eq!(facts.number("max-length"), Some((10, "x-max-length")));
+        assert!(facts.flag("single-active-consumer"));
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         let mut guess = plain();
         guess.arguments.insert("x-queue-type".to_owned(), text("classic"));
         assert!(guess.learn(&refusal("x-queue-type", "received 'classic' but current is 'quorum'")));
-        assert_eq!(guess.queue_type(), "quorum");
+        assert_eq!(guess.facts().queue_type, "quorum");
     }
 
     #[test]

@@ -8,22 +8,11 @@ use crate::broker::PublishError;
 const PRECONDITION_FAILED: u16 = 406;
 const CONTENT_TOO_LARGE: u16 = 311;
 
-/// The client library does not say more, such as in which message.
-const UNREADABLE: &str = "a message came that cannot be read: the name of a header, the id or another property is not \
-                          UTF-8. It stays on its queue, and everything behind it waits: take it out, or shovel the \
-                          queue's messages elsewhere, with a tool that reads it";
-
-/// Whether what the broker sent could not be read.
-pub(super) fn is_unreadable(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::ParsingError(_))
-}
-
 /// The broker's own text where there is one, else the client library's.
 pub(super) fn reason(error: &Error) -> String {
     match error.kind() {
         ErrorKind::ProtocolError(error) => error.get_message().to_string(),
         ErrorKind::IOError(error) => error.to_string(),
-        ErrorKind::ParsingError(_) => UNREADABLE.to_owned(),
         _ => error.to_string(),
     }
 }

@@ -8,28 +8,36 @@ use futures_util::StreamExt;
 use lapin::{Channel, ChannelStatus, Connection, Event};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::address::Address;
+
 /// A broker that is blocked or hung may never answer a close; it sees the end of the connection soon enough.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An open connection.
 pub(super) struct Session {
     connection: Connection,
+    /// Where it leads.
+    pub(super) address: Address,
     channels_opened: AtomicUsize,
     watched: Mutex<Vec<(ChannelStatus, CancellationToken)>>,
     _watcher: DropGuard,
+    /// Ends the stream beneath, should the broker never answer the end of the connection.
+    stream: Mutex<Option<DropGuard>>,
 }
 
 impl Session {
-    /// Takes charge of a connection that has just been made.
-    pub(super) fn start(connection: Connection) -> Arc<Self> {
+    /// Takes charge of a connection that has just been made. Its stream ends with `stream`.
+    pub(super) fn start(connection: Connection, address: Address, stream: DropGuard) -> Arc<Self> {
         let ended = CancellationToken::new();
         // The library hands each event to one listener only, so this must stay the only one.
         let mut events = connection.events_listener().boxed();
         let session = Arc::new(Self {
             connection,
+            address,
             channels_opened: AtomicUsize::new(0),
             watched: Mutex::default(),
             _watcher: ended.clone().drop_guard(),
+            stream: Mutex::new(Some(stream)),
         });
         let watched = Arc::downgrade(&session);
         tokio::spawn(ended.run_until_cancelled_owned(async move {
@@ -83,8 +91,10 @@ impl Session {
     /// Ends the connection.
     pub(super) async fn close(&self) {
         let closed = tokio::time::timeout(CLOSE_TIMEOUT, self.connection.close(200, "OK".into())).await;
-        if let Ok(Err(error)) = closed {
-            tracing::debug!(%error, "the connection had ended before it was closed");
+        match closed {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "the connection had ended before it was closed"),
+            Err(_) => drop(self.stream.lock().unwrap_or_else(PoisonError::into_inner).take()),
         }
         // A close that we asked for is no event.
         self.watched_list().drain(..).for_each(|(_, lost)| lost.cancel());

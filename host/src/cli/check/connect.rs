@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
+use humantime::format_duration;
 
+use crate::broker::Prepared;
 use crate::host::HostSpec;
 
 /// What the brokers said.
@@ -30,9 +32,7 @@ async fn ask_all(spec: &HostSpec) -> Answers {
         match route.broker.prepare(&route.plan()).await {
             Ok(prepared) => {
                 answers.line(&route.name, "ready");
-                for remark in &prepared.remarks {
-                    answers.line("", &format!("note: {remark}"));
-                }
+                answers.details(&prepared);
             }
             Err(error) => {
                 answers.all_fit = false;
@@ -47,6 +47,21 @@ async fn ask_all(spec: &HostSpec) -> Answers {
 }
 
 impl Answers {
+    /// What was found out, what is doubtful, and what nobody could tell.
+    fn details(&mut self, prepared: &Prepared) {
+        if prepared.single_active_consumer == Some(true) {
+            self.line("", "only one consumer at a time is given messages (single active consumer)");
+        }
+        if let Some(hold) = &prepared.hold {
+            let (hold, retry) = (format_duration(hold.max_hold), format_duration(hold.max_retry_delay));
+            self.line("", &format!("by the queue's own consumer timeout, a delivery is held for at most {hold}, a retry waits at most {retry}"));
+        }
+        for remark in &prepared.remarks {
+            let begins = if remark.starts_with("not checked: ") { "" } else { "note: " };
+            self.line("", &format!("{begins}{remark}"));
+        }
+    }
+
     fn line(&mut self, name: &str, text: &str) {
         writeln!(self.text, "  {name:<13} {text}").expect("a String takes all that is written");
     }

@@ -95,7 +95,10 @@ fn count(number: usize, noun: &str) -> String {
 fn describe_broker(broker: &BrokerConfig) -> String {
     match broker {
         BrokerConfig::Memory(_) => "in memory".to_owned(),
-        BrokerConfig::RabbitMq(rabbitmq) => format!("RabbitMQ at {}", rabbitmq.url),
+        BrokerConfig::RabbitMq(rabbitmq) => {
+            let urls: Vec<String> = rabbitmq.urls.iter().map(ToString::to_string).collect();
+            format!("RabbitMQ at {}", urls.join(" or "))
+        }
     }
 }
 

@@ -68,7 +68,9 @@ fn whatever_is_left_out_has_its_default() {
 fn whatever_is_written_is_meant() {
     let config = parse(GOOD).unwrap();
     let BrokerConfig::RabbitMq(rabbitmq) = &config.brokers["main"] else { panic!("RabbitMQ") };
-    assert_eq!(rabbitmq.url.expose().as_str(), "amqp://orders:hunter2@127.0.0.1:5672/%2f");
+    let urls: Vec<_> = rabbitmq.urls.iter().map(|url| url.expose().as_str()).collect();
+    assert_eq!(urls, ["amqp://orders:hunter2@127.0.0.1:5672/%2f"]);
+    assert_eq!((&rabbitmq.management, rabbitmq.consumer_timeout), (&None, seconds(1800)));
     assert!(!rabbitmq.declare);
     assert_eq!((config.policies.file_size, config.policies.rescan), (4 << 20, seconds(60)));
     let [orders, mails, rejected] = &config.routes[..] else { panic!("three routes") };
@@ -193,4 +195,21 @@ fn the_park_folder_is_relative_to_the_configuration_and_interruptions_are_counte
     assert_eq!(config.routes[0].max_interruptions, Some(2));
     let error = parse(format!("{SMALLEST}max_interruptions = 0\n")).unwrap_err().to_string();
     assert!(error.contains("max_interruptions"), "{error}");
+}
+
+#[test]
+fn a_broker_for_production_says_where_it_is_whom_to_trust_and_where_to_ask() {
+    let rabbitmq = r#"urls = ["amqps://orders:hunter2@[2001:db8::1]/%2f", "amqps://orders:hunter2@b/%2f"]
+tls = { ca = "ca.pem", certificate = "client.pem", key = "/keys/client.key" }
+management = "http://watcher:hunter2@a:15672"
+consumer_timeout = "1h""#;
+    let config = parse(with("url = \"amqp://orders:hunter2@127.0.0.1:5672/%2f\"", rabbitmq)).unwrap();
+    let BrokerConfig::RabbitMq(rabbitmq) = &config.brokers["main"] else { panic!("RabbitMQ") };
+    let shown: Vec<String> = rabbitmq.urls.iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["amqps://orders:***@[2001:db8::1]/%2f", "amqps://orders:***@b/%2f"]);
+    assert_eq!(rabbitmq.tls.ca.as_deref(), Some(std::path::Path::new("etc/ca.pem")));
+    let identity = rabbitmq.tls.identity.clone();
+    assert_eq!(identity, Some(("etc/client.pem".into(), "/keys/client.key".into())));
+    assert_eq!(rabbitmq.management.as_ref().unwrap().to_string(), "http://watcher:***@a:15672/");
+    assert_eq!(rabbitmq.consumer_timeout, seconds(3600));
 }

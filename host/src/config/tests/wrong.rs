@@ -47,11 +47,19 @@ wrong! {
     a_broker_without_a_kind: "kind = \"memory\"" => "";
     a_broker_without_a_url: "url = \"amqp://orders:hunter2@127.0.0.1:5672/%2f\"" => "";
     a_bad_broker_name: "[brokers.local]" => "[brokers.\"lo cal\"]";
-    a_broker_over_tls: "amqp://orders" => "amqps://orders";
+    tls_without_an_address_for_it: "declare = false" => "tls = { ca = \"ca.pem\" }";
+    a_client_certificate_without_its_key:
+        GOOD => &with("amqp://orders", "amqps://orders").replace("declare = false", "tls = { certificate = \"c.pem\" }");
+    an_unknown_key_of_tls:
+        GOOD => &with("amqp://orders", "amqps://orders").replace("declare = false", "tls = { cacert = \"c.pem\" }");
+    a_broker_with_one_url_and_several: "declare = false" => "urls = [\"amqp://a\"]";
+    several_urls_of_which_two_are_wrong: "url = \"amqp://orders:hunter2@127.0.0.1:5672/%2f\"" => "urls = [\"amqp://a\", \"http://u:hunter2@b\", \"c\"]";
+    a_list_of_no_urls: "url = \"amqp://orders:hunter2@127.0.0.1:5672/%2f\"" => "urls = []";
+    a_management_url_over_amqp: "declare = false" => "management = \"amqp://u:hunter2@127.0.0.1\"";
+    a_consumer_timeout_of_seconds: "declare = false" => "consumer_timeout = \"10s\"";
     a_broker_of_another_scheme: "amqp://orders" => "http://orders";
     a_password_with_signs: "hunter2" => "hunt/er#2";
     an_address_in_the_wrong_place: "kind = \"memory\"" => "kind = \"amqp://orders:hunter2@127.0.0.1\"";
-    a_broker_by_ipv6: "orders:hunter2@127.0.0.1" => "orders:hunter2@[::1]";
 
     no_routes_at_all: GOOD => "[brokers.local]\nkind = \"memory\"\n";
     a_single_bracket_for_routes: GOOD => "[routes]\nname = \"orders\"\n";

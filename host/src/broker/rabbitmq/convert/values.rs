@@ -3,21 +3,32 @@
 use bytes::Bytes;
 use lapin::types::{AMQPValue, DecimalValue, FieldTable};
 
+use super::super::MAX_HEADER_DEPTH;
 use super::short;
 use crate::broker::PublishError;
 use crate::message::{HeaderValue, Headers};
+
+/// How deep headers may nest that are published. Twice what comes in, which goes on whole whatever is put around it.
+const DEEPEST: usize = 2 * MAX_HEADER_DEPTH;
 
 /// A field table as headers. A table has no order and no duplicates: names come sorted.
 pub(super) fn headers(table: &FieldTable) -> Headers {
     table.into_iter().map(|(name, value)| (name.as_str().to_owned(), header_value(value))).collect()
 }
 
-/// Headers as a field table. Of headers with the same name the last counts.
+/// Headers as a field table. Of headers with the same name the last counts. Refuses what nests too deep for a reader.
 pub(super) fn table(headers: &Headers) -> Result<FieldTable, PublishError> {
+    table_at(headers, 1)
+}
+
+fn table_at(headers: &Headers, depth: usize) -> Result<FieldTable, PublishError> {
+    if depth > DEEPEST {
+        return Err(too_deep());
+    }
     let mut table = FieldTable::default();
     for (name, value) in headers.iter() {
         let name = short(name, || "the name of a header".to_owned())?;
-        table.insert(name, field_value(value)?);
+        table.insert(name, field_value(value, depth)?);
     }
     Ok(table)
 }
@@ -45,7 +56,7 @@ fn header_value(value: &AMQPValue) -> HeaderValue {
     }
 }
 
-fn field_value(value: &HeaderValue) -> Result<AMQPValue, PublishError> {
+fn field_value(value: &HeaderValue, depth: usize) -> Result<AMQPValue, PublishError> {
     Ok(match value {
         HeaderValue::Null => AMQPValue::Void,
         HeaderValue::Bool(value) => AMQPValue::Boolean(*value),
@@ -64,11 +75,17 @@ fn field_value(value: &HeaderValue) -> Result<AMQPValue, PublishError> {
         HeaderValue::Text(bytes) => AMQPValue::LongString(bytes.as_ref().into()),
         HeaderValue::Bytes(bytes) => AMQPValue::ByteArray(bytes.as_ref().into()),
         HeaderValue::Timestamp(seconds) => AMQPValue::Timestamp(*seconds),
+        HeaderValue::Array(_) if depth >= DEEPEST => return Err(too_deep()),
         HeaderValue::Array(values) => {
-            AMQPValue::FieldArray(values.iter().map(field_value).collect::<Result<Vec<_>, _>>()?.into())
+            let values = values.iter().map(|value| field_value(value, depth + 1));
+            AMQPValue::FieldArray(values.collect::<Result<Vec<_>, _>>()?.into())
         }
-        HeaderValue::Table(headers) => AMQPValue::FieldTable(table(headers)?),
+        HeaderValue::Table(headers) => AMQPValue::FieldTable(table_at(headers, depth + 1)?),
     })
+}
+
+fn too_deep() -> PublishError {
+    PublishError::Refused(format!("headers nest deeper than {DEEPEST} tables and arrays"))
 }
 
 #[cfg(test)]
@@ -139,6 +156,21 @@ mod tests {
         let nested = Headers::from_iter([("t".to_owned(), HeaderValue::Array(vec![HeaderValue::Table(long.clone())]))]);
         for headers in [long, nested] {
             assert!(matches!(table(&headers), Err(PublishError::TooLarge(_))));
+        }
+    }
+
+    #[test]
+    fn headers_that_nest_too_deep_are_refused_rather_than_sent() {
+        let nested = |depth: usize, wrap: fn(HeaderValue) -> HeaderValue| {
+            Headers::from_iter([("n".to_owned(), (1..depth).fold(HeaderValue::Null, |inner, _| wrap(inner)))])
+        };
+        let wraps: [fn(HeaderValue) -> HeaderValue; 2] = [
+            |inner| HeaderValue::Array(vec![inner]),
+            |inner| HeaderValue::Table(Headers::from_iter([("n".to_owned(), inner)])),
+        ];
+        for wrap in wraps {
+            assert!(table(&nested(DEEPEST, wrap)).is_ok());
+            assert!(matches!(table(&nested(DEEPEST + 1, wrap)), Err(PublishError::Refused(_))));
         }
     }
 }
