@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::acknowledged::Acknowledged;
@@ -98,15 +98,10 @@ impl Route {
         loop {
             let problem = match drain.run_until_cancelled(self.connect()).await? {
                 Ok((mut consumer, epoch)) => {
-                    let since = Instant::now();
+                    failures = 0;
                     match drain.run_until_cancelled(self.consume(consumer.as_mut(), &epoch, slots)).await {
                         None => return Some(consumer),
                         Some(problem) => {
-                            // What ends each consumer soon, such as a message that cannot be read, is slowed down too: each
-                            // time everything that runs is handed over again.
-                            if since.elapsed() >= RECONNECT.max {
-                                failures = 0;
-                            }
                             epoch.end(&self.memory);
                             problem
                         }
