@@ -2,11 +2,13 @@
 //! a way to put messages in and to look at what is there.
 //!
 //! * `status`: `/healthz`, `/readyz`, `/status`, `/metrics`.
+//! * `token`: who may ask for what.
 //! * `topics`: `/topics` and `/topics/{name}`.
 //! * [`server`]: the port and the end of service.
 
 pub mod server;
 mod status;
+mod token;
 mod topics;
 
 use std::collections::BTreeMap;
@@ -16,10 +18,12 @@ use std::time::Instant;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
+use axum::middleware;
 use axum::routing::get;
 use serde::Serialize;
 
 use crate::broker::memory::MemoryBroker;
+use crate::config::Secret;
 use crate::observer::Observer;
 
 /// The largest message body that can be posted, in bytes.
@@ -50,6 +54,7 @@ pub struct AdminState {
     observer: Observer,
     memory_brokers: Arc<BTreeMap<String, MemoryBroker>>,
     started: Instant,
+    token: Option<Secret>,
 }
 
 impl AdminState {
@@ -59,7 +64,14 @@ impl AdminState {
         observer: Observer,
         memory_brokers: BTreeMap<String, MemoryBroker>,
     ) -> Self {
-        Self { source, observer, memory_brokers: Arc::new(memory_brokers), started: Instant::now() }
+        Self { source, observer, memory_brokers: Arc::new(memory_brokers), started: Instant::now(), token: None }
+    }
+
+    /// The same, but only for callers that send `Authorization: Bearer` and this token. Anybody may ask `/healthz`, and
+    /// `/readyz` whether the host is ready.
+    #[must_use]
+    pub fn with_token(self, token: Option<Secret>) -> Self {
+        Self { token, ..self }
     }
 }
 
@@ -74,6 +86,7 @@ pub fn router(state: AdminState) -> Router {
         .route("/topics/{name}", get(topics::look).post(topics::post))
         .fallback(unknown_path)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(middleware::from_fn_with_state(state.clone(), token::demand))
         .with_state(state)
 }
 

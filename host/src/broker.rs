@@ -152,8 +152,6 @@ pub struct Prepared {
     pub max_header_bytes: Option<usize>,
     /// What holds for this source in place of [`Capabilities`], where the broker says something else of it.
     pub hold: Option<HoldLimits>,
-    /// Whether only one consumer at a time is given messages of the source; none where that cannot be told.
-    pub single_active_consumer: Option<bool>,
     /// Things that the operator should know: what is doubtful, what could not be checked.
     pub remarks: Vec<String>,
 }

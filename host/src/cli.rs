@@ -5,7 +5,9 @@ pub mod dead_letters;
 pub mod demo;
 pub mod policy;
 pub mod run;
+mod running_host;
 pub mod send;
+pub mod status;
 mod style;
 
 use std::path::PathBuf;
@@ -41,6 +43,7 @@ Exit codes:
 enum Command {
     Run(run::RunArguments),
     Check(check::CheckArguments),
+    Status(status::StatusArguments),
     Policy(policy::PolicyArguments),
     Demo(demo::DemoArguments),
     Send(send::SendArguments),
@@ -61,6 +64,7 @@ pub fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::check(&arguments),
+        Command::Status(arguments) => status::status(&arguments),
         Command::Policy(arguments) => policy::policy(&arguments),
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Send(arguments) => send::send(&arguments),

@@ -79,7 +79,7 @@ struct Places {
 }
 
 impl Config {
-    /// Reads and checks a file. Looks at no other file and connects to nothing.
+    /// Reads and checks a file. Looks at no other file but those that hold its secrets, and connects to nothing.
     ///
     /// # Errors
     /// Where the file cannot be read, and where it has at least one error.
@@ -90,7 +90,8 @@ impl Config {
         Self::parse(text, path)
     }
 
-    /// Checks the text of a configuration. `path` is what messages call it, and its folder is what relative paths are of.
+    /// Checks the text of a configuration, and reads the secrets that it names from the environment and from files. `path`
+    /// is what messages call it, and its folder is what relative paths are of.
     ///
     /// # Errors
     /// Where the text has at least one error.

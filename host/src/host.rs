@@ -26,6 +26,7 @@
 
 pub(crate) mod configured;
 mod dead_letter_depths;
+mod pulse;
 mod state_folder;
 mod status;
 
@@ -41,6 +42,7 @@ use tokio::time::timeout;
 use tracing::{info, warn};
 
 use dead_letter_depths::DeadLetterDepths;
+pub use pulse::HostPulse;
 use state_folder::StateFolder;
 pub use status::HostStatus;
 
@@ -96,6 +98,8 @@ impl Default for HostSpec {
 pub struct HostedRoute {
     /// The route.
     pub route: RouteSpec,
+    /// What its broker is called, for `/status`; the broker's kind where nothing else is known.
+    pub broker_name: String,
     /// The file in the policies folder, without `.wasm`; `None` for the embedded standard policy.
     pub policy: Option<String>,
     /// The one file that the route takes, so that it cannot be swapped without another configuration; `None` for whatever
@@ -110,7 +114,8 @@ impl HostedRoute {
     #[must_use]
     pub fn new(route: RouteSpec) -> Self {
         let settings = serde_json::Value::Object(serde_json::Map::new());
-        Self { route, policy: None, policy_digest: None, settings }
+        let broker_name = route.broker.capabilities().kind.to_owned();
+        Self { route, broker_name, policy: None, policy_digest: None, settings }
     }
 
     /// The route as its policy sees it.
@@ -144,7 +149,10 @@ impl HostedRoute {
 pub struct Host {
     policies: Policies,
     routes: Vec<Arc<Route>>,
+    /// One for each route.
+    broker_names: Vec<String>,
     running: JoinSet<()>,
+    pulse: HostPulse,
     brokers: Vec<Arc<dyn Broker>>,
     memory_brokers: BTreeMap<String, MemoryBroker>,
     limits: EngineLimits,
@@ -170,7 +178,9 @@ impl Host {
         let policies = Policies::start(engine, spec.policies, route_policies, spec.observer.clone()).await?;
         let shutdown = Shutdown::default();
         let mut running = JoinSet::new();
+        let mut pulse = HostPulse::default();
         let mut routes = Vec::with_capacity(spec.routes.len());
+        let broker_names = spec.routes.iter().map(|hosted| hosted.broker_name.clone()).collect();
         let mut brokers: Vec<Arc<dyn Broker>> = Vec::new();
         for HostedRoute { route, .. } in spec.routes {
             if !brokers.iter().any(|known| Arc::ptr_eq(known, &route.broker)) {
@@ -184,14 +194,16 @@ impl Host {
             }));
         }
         for route in &routes {
-            running.spawn(Arc::clone(route).run());
+            running.spawn(pulse.attend(Arc::clone(&route.spec().name), Arc::clone(route).run()));
         }
         let depths = Arc::new(DeadLetterDepths::new(routes.clone(), spec.observer.clone()));
         running.spawn(Arc::clone(&depths).watch(shutdown.drain.clone()));
         Ok(Self {
             policies,
             routes,
+            broker_names,
             running,
+            pulse,
             brokers,
             memory_brokers: spec.memory_brokers,
             limits: spec.limits,
@@ -230,7 +242,13 @@ impl Host {
     /// What the admin listener shows of this host.
     #[must_use]
     pub fn status(&self) -> HostStatus {
-        HostStatus::new(self.routes.clone(), self.policies.clone(), Arc::clone(&self.depths))
+        HostStatus::new(self.routes.clone(), self.broker_names.clone(), self.policies.clone(), Arc::clone(&self.depths))
+    }
+
+    /// Whether every route's loop still runs. It does not keep the host running.
+    #[must_use]
+    pub fn pulse(&self) -> HostPulse {
+        self.pulse.clone()
     }
 
     /// Waits until every route has taken messages. The future does not borrow the host.

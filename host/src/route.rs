@@ -217,6 +217,8 @@ pub struct Route {
     suspicion: Option<Suspicion>,
     state: RouteState,
     shutdown: Shutdown,
+    /// The broker hands out no more: what is given back now makes no room for a message that would only go back again.
+    intake_ended: CancellationToken,
 }
 
 impl Route {
@@ -238,6 +240,7 @@ impl Route {
             judge,
             observer,
             shutdown,
+            intake_ended: CancellationToken::new(),
         }
     }
 

@@ -13,6 +13,7 @@ mod source_digest;
 mod swaps;
 mod test;
 mod test_policies;
+mod torture;
 mod wasm;
 mod workspace;
 
@@ -47,6 +48,8 @@ enum Chore {
     Mutants(mutants::Args),
     /// Swap policies thousands of times under load, and demand that no message and no memory is lost
     Swaps(swaps::Args),
+    /// Send messages through hosts and a RabbitMQ that are killed, cut off and refused, and demand that none is lost
+    Torture(torture::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
     /// Set up the Python that tests use, with what they need, and print its path
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Chore::Bench(args) => bench::run(&args),
         Chore::Mutants(args) => mutants::run(&args),
         Chore::Swaps(args) => swaps::run(&args),
+        Chore::Torture(args) => torture::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
         Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),

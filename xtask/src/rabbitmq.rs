@@ -3,8 +3,8 @@
 //! Ours is Debian's `rabbitmq-server`, run without a service manager, with its own node name, ports and data under
 //! `~/.cache/reprieve-tests/rabbitmq`. It is left running for the next run; the file `pid` there says which process it is.
 
-mod node;
-mod package;
+pub(crate) mod node;
+pub(crate) mod package;
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -39,7 +39,7 @@ pub(crate) fn ensure() -> Result<Address> {
             return Ok(Address(address));
         }
     }
-    node::start()?;
+    node::start(&node::Node::shared()?)?;
     Ok(Address(local(node::PORT)))
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{frozen, policies, python, rabbitmq, test_policies, wasm, workspace};
+use crate::{frozen, policies, python, rabbitmq, test_policies, torture, wasm, workspace};
 use steps::Steps;
 
 /// All of `plugins/`: what the committed policies are compared with, and what runs the cases of its own folder.
@@ -46,7 +46,9 @@ fn every_step(steps: &mut Steps, filters: &[String]) -> Result<()> {
     let unit = test("unit tests", &["--lib", "--bins"]);
     let documentation = test("documentation tests", &["--doc"]);
     let integration = test("integration tests", &["--test", "*"]);
-    unit.and(documentation).and(integration)
+    // It is no test that a name selects.
+    let torture = if filters.is_empty() { steps.take("torture", torture::short) } else { Ok(()) };
+    unit.and(documentation).and(integration).and(torture)
 }
 
 /// Always of the whole workspace: a selection of packages could mean other features, and that dependencies are compiled

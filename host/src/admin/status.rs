@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::{Map, Value, json};
 
@@ -14,11 +14,16 @@ pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// 200 once every route consumes and has a policy; until then 503 with what each waits for.
-pub(super) async fn readyz(State(state): State<AdminState>) -> impl IntoResponse {
+/// 200 once every route consumes and has a policy; until then 503 with what each waits for. What routes wait for is for
+/// callers with the token only, where there is one: it names brokers and queues.
+pub(super) async fn readyz(State(state): State<AdminState>, headers: HeaderMap) -> impl IntoResponse {
     let not_ready = state.source.not_ready();
     let code = if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (code, Json(json!({ "ready": not_ready.is_empty(), "not_ready": not_ready })))
+    let mut answer = json!({ "ready": not_ready.is_empty() });
+    if state.admits(&headers) {
+        answer["not_ready"] = json!(not_ready);
+    }
+    (code, Json(answer))
 }
 
 /// Version, uptime, readiness, and what the host says of its routes.

@@ -32,9 +32,14 @@ struct Admin {
 
 impl Admin {
     async fn start(not_ready: Vec<NotReady>, brokers: &[(&str, &MemoryBroker)]) -> Self {
+        Self::start_with(None, not_ready, brokers).await
+    }
+
+    async fn start_with(token: Option<&str>, not_ready: Vec<NotReady>, brokers: &[(&str, &MemoryBroker)]) -> Self {
         let observer = Observer::new();
         let brokers = brokers.iter().map(|(name, broker)| ((*name).to_owned(), (*broker).clone())).collect();
-        let state = AdminState::new(Arc::new(Host { not_ready }), observer.clone(), brokers);
+        let state =
+            AdminState::new(Arc::new(Host { not_ready }), observer.clone(), brokers).with_token(token.map(Secret::new));
         let listener = server::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(server::serve(listener, router(state), std::future::pending()));
@@ -90,6 +95,52 @@ async fn a_ready_host_says_so() {
     let ready = admin.get("/readyz").await;
     assert_eq!(ready.status(), 200);
     assert_eq!(json_of(ready).await, json!({ "ready": true, "not_ready": [] }));
+}
+
+#[tokio::test]
+async fn with_a_token_only_its_bearer_is_told_and_served() {
+    let broker = MemoryBroker::default();
+    broker.publish_to("orders", Message::new("1")).unwrap();
+    let waits = NotReady { route: "orders".into(), reason: "cannot reach mq.internal".into() };
+    let admin = Admin::start_with(Some("0123456789abcdef"), vec![waits], &[("main", &broker)]).await;
+    let get = |path: &str, authorization: Option<&str>| {
+        let request = client().get(admin.url(path));
+        authorization.into_iter().fold(request, |request, value| request.header("authorization", value)).send()
+    };
+
+    for path in ["/status", "/metrics", "/topics", "/topics/orders", "/nowhere", "/healthz/", "//healthz"] {
+        for wrong in [
+            None,
+            Some("0123456789abcdef"),
+            Some("Basic 0123456789abcdef"),
+            Some("Bearer 0123456789abcdee"),
+            Some("Bearer 0123456789abcdef0"),
+            Some("Bearer 0123456789abcde"),
+            Some("Bearer "),
+            Some("Bearer"),
+        ] {
+            let refused = get(path, wrong).await.unwrap();
+            assert_eq!(
+                (refused.status().as_u16(), &refused.headers()["www-authenticate"]),
+                (401, &"Bearer".parse().unwrap())
+            );
+            let text = refused.text().await.unwrap();
+            assert!(text.contains("admin_token") && !text.contains("0123"), "{text}");
+        }
+    }
+    assert_eq!(admin.post("/topics/orders", "2").await.status(), 401);
+    assert_eq!(broker.depth("orders").ready, 1, "what was refused was not done");
+
+    let right = Some("bearer 0123456789abcdef");
+    for path in ["/status", "/metrics", "/topics", "/topics/orders"] {
+        assert_eq!(get(path, right).await.unwrap().status(), 200, "{path}");
+    }
+    assert_eq!(get("/nowhere", right).await.unwrap().status(), 404);
+    assert_eq!(answer(get("/healthz", None).await.unwrap()).await, (200, "ok\n".to_owned()));
+    let ready = get("/readyz", None).await.unwrap();
+    assert_eq!(answer(ready).await, (503, r#"{"ready":false}"#.to_owned()), "a probe needs no more");
+    let ready = json_of(get("/readyz", right).await.unwrap()).await;
+    assert_eq!(ready["not_ready"][0]["reason"], "cannot reach mq.internal");
 }
 
 #[tokio::test]

@@ -190,7 +190,6 @@ impl Broker for MemoryBroker {
             single_active_consumer: Some(true),
             max_header_bytes: None,
             hold: None,
-            single_active_consumer: None,
             remarks: vec![format!("messages of {} are in memory only and end with the process", plan.source)],
         })
     }

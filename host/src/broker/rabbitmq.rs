@@ -155,7 +155,6 @@ impl Broker for RabbitMq {
             single_active_consumer: findings.single_active_consumer,
             max_header_bytes: Some(frame_max.saturating_sub(PROPERTIES_ROOM).max(frame_max / 2)),
             hold: findings.consumer_timeout.map(hold),
-            single_active_consumer: findings.single_active_consumer,
             remarks: findings.remarks,
         })
     }

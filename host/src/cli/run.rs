@@ -1,21 +1,25 @@
 //! `reprieve run`
 
-use std::io::IsTerminal;
+mod log;
+mod service_manager;
+mod signals;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use clap::Args;
 use tracing::{info, warn};
-use tracing_subscriber::EnvFilter;
 
 use super::ConfigArgument;
 use crate::admin::{self, AdminState};
 use crate::config::Config;
 use crate::host::{Host, HostSpec};
+pub use log::LogFormat;
+use service_manager::ServiceManager;
+use signals::{Asked, Signals};
 
 /// Take messages and judge failures until told to stop
 ///
@@ -30,7 +34,7 @@ pub struct RunArguments {
     pub config: ConfigArgument,
 
     /// What to log: a level (error, warn, info, debug, trace), or levels by module
-    #[arg(long, value_name = "FILTER", default_value = "info")]
+    #[arg(long, value_name = "FILTER", default_value = "info", value_parser = log::parse_filter)]
     pub log: String,
 
     /// How log lines are written
@@ -38,21 +42,12 @@ pub struct RunArguments {
     pub log_format: LogFormat,
 }
 
-/// How log lines are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// For people
-    Text,
-    /// One JSON object a line, for machines
-    Json,
-}
-
 const EXAMPLES: &str = "\
 Examples:
-  reprieve run                              the file reprieve.toml of this folder
-  reprieve run -c /etc/reprieve.toml        another one
-  reprieve run --log reprieve=debug         with every decision
-  reprieve run --log-format json            for a log collector
+  reprieve run                          the file reprieve.toml of this folder
+  reprieve run -c /etc/reprieve.toml    another one
+  reprieve run --log reprieve=debug     with every success
+  reprieve run --log-format json        for a log collector
 
 Exit codes:
   0  stopped as told
@@ -64,7 +59,7 @@ Exit codes:
 /// # Errors
 /// The configuration is wrong, the admin address is taken, or the engine cannot start. A broker that is down is no error.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
-    start_log(arguments)?;
+    log::start(&arguments.log, arguments.log_format)?;
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads that the host runs on")?;
     let result = runtime.block_on(serve(&arguments.config.config));
     // Threads that wait for a file system that hangs are left behind.
@@ -72,22 +67,10 @@ pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     result.map(|()| ExitCode::SUCCESS)
 }
 
-fn start_log(arguments: &RunArguments) -> anyhow::Result<()> {
-    // The AMQP client logs whole messages, and as errors what the host asks on purpose. Last wins, so it can be asked for.
-    let filter = EnvFilter::try_new(format!("lapin=off,{}", arguments.log)).with_context(|| {
-        format!("--log {:?} is no filter; write a level such as info, or reprieve=debug", arguments.log)
-    })?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match arguments.log_format {
-        LogFormat::Text => lines.with_ansi(std::io::stderr().is_terminal()).init(),
-        LogFormat::Json => lines.json().flatten_event(true).init(),
-    }
-    Ok(())
-}
-
 async fn serve(path: &Path) -> anyhow::Result<()> {
     // First of all, so that a signal during a slow start is not lost.
     let mut signals = Signals::new()?;
+    let manager = ServiceManager::from_environment();
     let mut config = Config::load(path)?;
     let spec = HostSpec::from_config(&mut config)?;
     for warning in &config.warnings {
@@ -98,9 +81,13 @@ async fn serve(path: &Path) -> anyhow::Result<()> {
 
     let host = tokio::select! {
         host = Host::start(spec) => host?,
-        () = signals.stop() => anyhow::bail!("stopped before the policies were loaded; no message was taken"),
+        () = signals.stop() => {
+            info!("stopped before the policies were loaded; no message was taken");
+            return Ok(());
+        }
     };
-    let state = AdminState::new(Arc::new(host.status()), host.observer().clone(), host.memory_brokers().clone());
+    let state = AdminState::new(Arc::new(host.status()), host.observer().clone(), host.memory_brokers().clone())
+        .with_token(config.host.admin_token.clone());
     let (stop_admin, admin_stopped) = tokio::sync::oneshot::channel::<()>();
     let admin = tokio::spawn(admin::server::serve(listener, admin::router(state), async {
         // A sender that was dropped means the same: the host has ended.
@@ -112,13 +99,25 @@ async fn serve(path: &Path) -> anyhow::Result<()> {
         ready.await;
         info!("ready: every route takes messages");
     });
-    while signals.next().await == Asked::Reload {
-        tokio::select! {
-            () = reload(&host, path, &config) => {}
-            () = signals.stop() => break,
-        }
+    manager.ready();
+    tokio::select! {
+        () = until_stopped(&host, path, &config, &mut signals, &manager) => {}
+        never = manager.attend(host.status(), host.pulse()) => match never {},
     }
+    manager.stopping();
     end(host, &mut signals, stop_admin, admin).await
+}
+
+/// Reloads as often as it is asked to.
+async fn until_stopped(host: &Host, path: &Path, config: &Config, signals: &mut Signals, manager: &ServiceManager) {
+    while signals.next().await == Asked::Reload {
+        manager.reloading();
+        tokio::select! {
+            () = reload(host, path, config) => {}
+            () = signals.stop() => return,
+        }
+        manager.ready();
+    }
 }
 
 /// Stops in order; a second signal stops at once, which leaves unsettled messages to their brokers.
@@ -155,41 +154,4 @@ async fn reload(host: &Host, path: &Path, running: &Config) {
         }
         Err(error) => warn!("the configuration stays as it was:\n{error:#}"),
     }
-}
-
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hang_up: Signal,
-}
-
-impl Signals {
-    fn new() -> anyhow::Result<Self> {
-        let listen = |kind| signal(kind).context("cannot listen for signals");
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hang_up: listen(SignalKind::hangup())?,
-        })
-    }
-
-    /// What the next signal asks for.
-    async fn next(&mut self) -> Asked {
-        tokio::select! {
-            _ = self.terminate.recv() => Asked::Stop,
-            _ = self.interrupt.recv() => Asked::Stop,
-            _ = self.hang_up.recv() => Asked::Reload,
-        }
-    }
-
-    /// Waits until a signal asks to stop.
-    async fn stop(&mut self) {
-        while self.next().await != Asked::Stop {}
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    Stop,
-    Reload,
 }

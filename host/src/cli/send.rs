@@ -7,8 +7,10 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use clap::Args;
+use reqwest::Method;
 
 use super::ConfigArgument;
+use super::running_host::RunningHost;
 use crate::broker::{Broker as _, Target};
 use crate::config::{BrokerConfig, Config};
 use crate::host::configured::rabbitmq;
@@ -150,27 +152,21 @@ async fn to_rabbitmq(arguments: &SendArguments, name: &str, broker: &BrokerConfi
 
 /// A memory broker lives in the host that runs with the same configuration; its admin listener takes messages for it.
 async fn to_running_host(arguments: &SendArguments, config: &Config, name: &str, body: &Bytes) -> anyhow::Result<()> {
-    let client = reqwest::Client::new();
-    let mut url = reqwest::Url::parse(&format!("http://{}/topics", config.host.admin))?;
-    url.path_segments_mut().expect("an http URL has a path").push(&arguments.topic);
+    let host = RunningHost::new(&config.host)?;
+    let mut url = host.url()?;
+    url.path_segments_mut().expect("an http URL has a path").pop_if_empty().extend(["topics", &arguments.topic]);
     url.query_pairs_mut().append_pair("broker", name);
     for _ in 0..arguments.count {
         let message = message(arguments, body);
         let id = message.id.unwrap_or_default();
-        let mut request = client.post(url.clone()).header("reprieve-id", &id).body(body.clone());
+        let mut request = host.request(Method::POST, url.clone()).header("reprieve-id", &id).body(body.clone());
         if let Some(content_type) = &arguments.content_type {
             request = request.header("content-type", content_type);
         }
         for (name, value) in &arguments.headers {
             request = request.header(format!("reprieve-header-{name}"), value);
         }
-        let answer = request.send().await.with_context(|| {
-            format!(
-                "no host answers at {}; start one with: reprieve run -c {}",
-                config.host.admin,
-                arguments.config.config.display()
-            )
-        })?;
+        let answer = host.send(request).await?;
         let status = answer.status();
         if !status.is_success() {
             bail!("the host answered {status}: {}", answer.text().await.unwrap_or_default().trim());

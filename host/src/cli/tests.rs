@@ -19,6 +19,7 @@ fn each_command_explains_itself_with_examples() {
     insta::assert_snapshot!("help", Arguments::command().term_width(100).render_long_help());
     insta::assert_snapshot!("help_check", help::<check::CheckArguments>("check"));
     insta::assert_snapshot!("help_run", help::<run::RunArguments>("run"));
+    insta::assert_snapshot!("help_status", help::<status::StatusArguments>("status"));
     insta::assert_snapshot!("help_demo", help::<demo::DemoArguments>("demo"));
     insta::assert_snapshot!("help_send", help::<send::SendArguments>("send"));
 }
@@ -47,6 +48,7 @@ fn the_arguments_are_consistent() {
     for command in [
         check::CheckArguments::augment_args(clap::Command::new("check")),
         run::RunArguments::augment_args(clap::Command::new("run")),
+        status::StatusArguments::augment_args(clap::Command::new("status")),
         demo::DemoArguments::augment_args(clap::Command::new("demo")),
         send::SendArguments::augment_args(clap::Command::new("send")),
     ] {

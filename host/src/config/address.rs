@@ -3,12 +3,22 @@
 use reqwest::Url;
 use toml::Spanned;
 
-use super::SecretUrl;
 use super::section::Section;
+use super::{Secret, SecretUrl};
 
 /// Reads an address of this scheme (`amqp` or `http`). No message repeats it: it may hold a password.
-pub(super) fn read_url(section: &Section<'_>, text: &Spanned<&str>, scheme: &str) -> Option<SecretUrl> {
-    let (message, cure) = match Url::parse(text.get_ref()) {
+pub(super) fn read_url(section: &Section<'_>, text: &Spanned<Secret>, scheme: &str) -> Option<SecretUrl> {
+    let written = text.get_ref().expose();
+    // The parser leaves line ends and tabs out without a word, also of a password.
+    if written.contains(char::is_control) {
+        section.problems.error(
+            &text.span(),
+            "there is a line end or another control character in the address",
+            "write it on one line",
+        );
+        return None;
+    }
+    let (message, cure) = match Url::parse(written) {
         Ok(url) if url.scheme() == scheme && url.host_str().is_some_and(|host| !host.is_empty()) => {
             return Some(SecretUrl::new(url));
         }
@@ -20,7 +30,7 @@ pub(super) fn read_url(section: &Section<'_>, text: &Spanned<&str>, scheme: &str
             ("the address has no host".to_owned(), format!("write it as {scheme}://host:port/path"))
         }
         Ok(_) => (format!("the address must begin with {scheme}://"), format!("write it as {scheme}://host:port/path")),
-        Err(error) if text.get_ref().contains('@') => (
+        Err(error) if written.contains('@') => (
             format!("not an address: {error}"),
             format!(
                 "write # / ? @ and % in a password as %23 %2F %3F %40 and %25, and the whole as {scheme}://host:port/path"

@@ -120,6 +120,11 @@ impl<'s> Problems<'s> {
         self.source.excerpt(span).line
     }
 
+    /// What relative paths in the file are of.
+    pub(super) fn folder(&self) -> &Path {
+        self.source.path.parent().unwrap_or(Path::new(""))
+    }
+
     /// In the file's order: the errors, or the warnings of a file without an error.
     pub(super) fn finish(self) -> Result<Vec<Problem>, Vec<Problem>> {
         let mut found = self.found.into_inner();

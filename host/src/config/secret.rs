@@ -1,5 +1,7 @@
 //! Values that must not be seen in logs, messages or debug output.
 
+mod reference;
+
 use std::fmt;
 
 use reqwest::Url;

@@ -12,7 +12,11 @@ const MASK: &str = "***";
 const BEFORE: usize = 60;
 const AFTER: usize = 100;
 /// The keys whose values may be credentials, wherever they stand.
+const SECRET_KEYS: [&str; 4] = ["headers", "env", "password", "admin_token"];
+/// Those of them that hold secrets by name.
 const SECRET_TABLES: [&str; 2] = ["headers", "env"];
+/// The keys of a table that says where a secret is: `{ env = "NAME" }` and `{ file = "PATH" }`.
+const PLACES: [&str; 2] = ["env", "file"];
 
 /// The text of a configuration file. Its debug form leaves the text out: there are passwords in it.
 #[derive(Clone)]
@@ -48,7 +52,7 @@ impl Source {
         let (root, _) = DeTable::parse_recoverable(&text);
         let mut secrets = passwords_in(&text);
         for (key, value) in root.get_ref() {
-            collect_secrets(SECRET_TABLES.contains(&&**key.get_ref()), value, &mut secrets);
+            collect_secrets(SECRET_KEYS.contains(&&**key.get_ref()), false, value, &mut secrets);
         }
         Self { path, text, secrets }
     }
@@ -120,14 +124,25 @@ impl Shown {
     }
 }
 
-/// Adds every text below a secret table.
-fn collect_secrets(secret: bool, value: &toml::Spanned<DeValue<'_>>, found: &mut Vec<Range<usize>>) {
+/// Adds every text below a secret key, but for those that only say where the secret is.
+fn collect_secrets(
+    secret: bool,
+    holds_secrets: bool,
+    value: &toml::Spanned<DeValue<'_>>,
+    found: &mut Vec<Range<usize>>,
+) {
     match value.get_ref() {
         DeValue::String(_) if secret => found.push(value.span()),
-        DeValue::Array(items) => items.iter().for_each(|item| collect_secrets(secret, item, found)),
+        DeValue::Array(items) => items.iter().for_each(|item| collect_secrets(secret, holds_secrets, item, found)),
         DeValue::Table(table) => {
+            let names_a_place = table.len() == 1 && table.keys().all(|key| PLACES.contains(&&**key.get_ref()));
             for (key, value) in table {
-                collect_secrets(secret || SECRET_TABLES.contains(&&**key.get_ref()), value, found);
+                // A header or a variable may have one of these names itself.
+                if names_a_place && matches!(value.get_ref(), DeValue::String(_)) && !holds_secrets {
+                    continue;
+                }
+                let key = &**key.get_ref();
+                collect_secrets(secret || SECRET_KEYS.contains(&key), SECRET_TABLES.contains(&key), value, found);
             }
         }
         _ => {}
@@ -223,5 +238,19 @@ mod tests {
     fn header_and_environment_values_are_masked() {
         let shown = excerpt(r#"h = { headers = { authorization = "Bearer 1234" }, env = { A = "5678" } }"#, "h =");
         assert_eq!(shown.text, "h = { headers = { authorization = *** }, env = { A = *** } }");
+    }
+
+    #[test]
+    fn where_a_secret_is_may_be_seen_and_a_variable_of_that_name_may_not() {
+        let shown = excerpt(
+            r#"h = { headers = { a = { env = "A" }, b = { file = "/run/b" } }, env = { file = "5678" } }"#,
+            "h =",
+        );
+        assert_eq!(
+            shown.text,
+            r#"h = { headers = { a = { env = "A" }, b = { file = "/run/b" } }, env = { file = *** } }"#
+        );
+        let shown = excerpt(r#"b = { url = { env = "URL" }, password = "5678" }"#, "b =");
+        assert_eq!(shown.text, r#"b = { url = { env = "URL" }, password = *** }"#);
     }
 }

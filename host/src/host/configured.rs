@@ -137,6 +137,7 @@ fn hosted(
     route.max_retry_delay = config.max_retry_delay.unwrap_or(route.max_retry_delay);
     Ok(HostedRoute {
         route,
+        broker_name: config.broker.clone(),
         policy: config.policy.clone(),
         policy_digest: config.policy_digest.clone(),
         settings: config.settings.clone(),

@@ -13,13 +13,26 @@ use crate::route::{Phase, Route};
 /// A view of a host's routes and policies. It does not keep the host running.
 pub struct HostStatus {
     routes: Vec<Arc<Route>>,
+    /// One for each route.
+    broker_names: Vec<String>,
     policies: Policies,
     depths: Arc<DeadLetterDepths>,
 }
 
 impl HostStatus {
-    pub(super) fn new(routes: Vec<Arc<Route>>, policies: Policies, depths: Arc<DeadLetterDepths>) -> Self {
-        Self { routes, policies, depths }
+    pub(super) fn new(
+        routes: Vec<Arc<Route>>,
+        broker_names: Vec<String>,
+        policies: Policies,
+        depths: Arc<DeadLetterDepths>,
+    ) -> Self {
+        Self { routes, broker_names, policies, depths }
+    }
+
+    /// How many routes the host has.
+    #[must_use]
+    pub fn routes(&self) -> usize {
+        self.routes.len()
     }
 }
 
@@ -58,13 +71,14 @@ impl StatusSource for HostStatus {
     }
 
     fn status(&self) -> Map<String, Value> {
-        let routes = self.routes.iter().map(|route| {
+        let routes = self.routes.iter().zip(&self.broker_names).map(|(route, broker)| {
             let (phase, since) = route.state().get();
             let spec = route.spec();
             json!({
                 "route": spec.name,
                 "source": spec.source,
-                "broker": spec.broker.capabilities().kind,
+                "broker": broker,
+                "broker_kind": spec.broker.capabilities().kind,
                 "concurrency": spec.concurrency,
                 "phase": phase,
                 "since": since.to_string(),

@@ -85,8 +85,10 @@ pub(super) fn write(route: &str, kind: &EventKind) {
             overridden = ruling.overridden,
             "dropped"
         ),
-        EventKind::PolicySwapped { from, to } => {
-            info!(route, from = from.as_ref().map(display), to = display(to), "policy swapped");
+        // The line `policy loaded`, which every load has, says it already.
+        EventKind::PolicySwapped { from: None, .. } => {}
+        EventKind::PolicySwapped { from: Some(from), to } => {
+            info!(route, from = display(from), to = display(to), "policy swapped");
         }
         EventKind::PolicyFailed { subject, maker, fault } => warn!(
             route,

@@ -58,7 +58,7 @@ impl Route {
         tokio::select! {
             () = sleep(self.spec.requeue.max) => {}
             () = lost.cancelled() => {}
-            () = self.shutdown.drain.cancelled() => {}
+            () = self.intake_ended.cancelled() => {}
         }
     }
 
@@ -144,7 +144,7 @@ impl Route {
                 }
                 () = lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
                 () = self.shutdown.abort.cancelled(), if !aborts => { aborts = true; Input::Abort }
-                () = self.shutdown.drain.cancelled(), if !drains => { drains = true; Input::Shutdown }
+                () = self.intake_ended.cancelled(), if !drains => { drains = true; Input::Shutdown }
             };
             life.take(input);
         }

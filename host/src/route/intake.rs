@@ -75,6 +75,7 @@ impl Route {
         {
             warn!(route = %self.spec.name, "the broker did not answer the end of the consumer in time");
         }
+        self.intake_ended.cancel();
         let ended = slots.acquire_many(all);
         tokio::pin!(ended);
         tokio::select! {

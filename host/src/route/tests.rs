@@ -1,5 +1,7 @@
 //! A route on the memory broker, judged by scripts: what the driver adds to the machine.
 
+mod shutdown_order;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

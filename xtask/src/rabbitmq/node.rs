@@ -1,4 +1,4 @@
-//! One RabbitMQ node of our own.
+//! A RabbitMQ node of our own: the one that tests share, or one that a chore has to itself.
 
 use std::env;
 use std::fs::{self, File};
@@ -11,22 +11,44 @@ use anyhow::{Context, Result, bail};
 
 use super::package::SERVER;
 
-/// Where our node answers; far from the usual ports, so that both can run.
+/// Where the shared node answers; far from the usual ports, so that both can run.
 pub(super) const PORT: u16 = 35672;
-const DISTRIBUTION_PORT: u16 = 35673;
-const NODE: &str = "reprieve-tests@localhost";
 const START_TIMEOUT: Duration = Duration::from_secs(90);
 
+/// What tells one node from another.
+pub(crate) struct Node {
+    /// As other nodes know it, such as `reprieve-tests@localhost`.
+    pub(crate) name: String,
+    /// Where it answers clients, on 127.0.0.1.
+    pub(crate) port: u16,
+    /// Where it answers its own tools, on 127.0.0.1.
+    pub(crate) distribution_port: u16,
+    /// Its configuration, data, logs and `pid` file.
+    pub(crate) folder: PathBuf,
+}
+
+impl Node {
+    /// The one that tests share.
+    pub(super) fn shared() -> Result<Self> {
+        let (name, folder) = ("reprieve-tests@localhost".to_owned(), folder()?);
+        Ok(Self { name, port: PORT, distribution_port: PORT + 1, folder })
+    }
+}
+
 /// Starts the node in the background and waits until it answers.
-pub(super) fn start() -> Result<()> {
-    let folder = folder()?;
+pub(super) fn start(node: &Node) -> Result<()> {
+    let Node { name, port, folder, .. } = node;
     let log = folder.join("output.log");
-    let mut server = command(&folder, &log)?.spawn().with_context(|| format!("rabbitmq: cannot run {SERVER}"))?;
-    eprintln!("rabbitmq: starting node {NODE} on port {PORT}, process {}, data in {}", server.id(), folder.display());
+    let output = File::create(&log).with_context(|| format!("rabbitmq: cannot write {}", log.display()))?;
+    let mut command = command(node)?;
+    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+    // A group of its own: Ctrl-C on the tests is not meant for it.
+    let mut server = command.process_group(0).spawn().with_context(|| format!("rabbitmq: cannot run {SERVER}"))?;
+    eprintln!("rabbitmq: starting node {name} on port {port}, process {}, data in {}", server.id(), folder.display());
 
     let begun = Instant::now();
     while begun.elapsed() < START_TIMEOUT {
-        if super::answers(super::local(PORT)) {
+        if super::answers(super::local(*port)) {
             eprintln!(
                 "rabbitmq: ready after {:.1} s; it stays running for the next time",
                 begun.elapsed().as_secs_f32()
@@ -41,28 +63,24 @@ pub(super) fn start() -> Result<()> {
     // The group that was started, and nothing else: the server is a script with the node beneath it.
     let group = format!("-{}", server.id());
     Command::new("kill").args(["--", &group]).status().context("rabbitmq: cannot stop the node that did not answer")?;
-    bail!("rabbitmq: no answer on port {PORT} within {START_TIMEOUT:?}:\n{}", tail(&log));
+    bail!("rabbitmq: no answer on port {port} within {START_TIMEOUT:?}:\n{}", tail(&log));
 }
 
-fn command(folder: &Path, log: &Path) -> Result<Command> {
+/// The server in the foreground, and the files that it reads.
+pub(crate) fn command(node: &Node) -> Result<Command> {
+    let Node { name, port, distribution_port, folder } = node;
     let config = folder.join("rabbitmq.conf");
-    fs::write(&config, format!("listeners.tcp.1 = 127.0.0.1:{PORT}\n"))?;
+    fs::write(&config, format!("listeners.tcp.1 = 127.0.0.1:{port}\n"))?;
     let plugins = folder.join("enabled_plugins");
     fs::write(&plugins, "[].\n")?;
-    let output = File::create(log).with_context(|| format!("rabbitmq: cannot write {}", log.display()))?;
 
     let mut command = Command::new(SERVER);
     command
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output)
-        // A group of its own: Ctrl-C on the tests is not meant for it.
-        .process_group(0)
         // The cookie that nodes know each other by is kept here too.
         .env("HOME", folder)
-        .env("RABBITMQ_NODENAME", NODE)
-        .env("RABBITMQ_NODE_PORT", PORT.to_string())
-        .env("RABBITMQ_DIST_PORT", DISTRIBUTION_PORT.to_string())
+        .env("RABBITMQ_NODENAME", name)
+        .env("RABBITMQ_NODE_PORT", port.to_string())
+        .env("RABBITMQ_DIST_PORT", distribution_port.to_string())
         .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", "-kernel inet_dist_use_interface {127,0,0,1}")
         .env("ERL_EPMD_ADDRESS", "127.0.0.1")
         .env("RABBITMQ_CONFIG_FILE", config)

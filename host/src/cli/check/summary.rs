@@ -25,7 +25,8 @@ impl fmt::Display for Summary<'_> {
             write_route(f, config, route)?;
         }
         writeln!(f, "\nhost")?;
-        line(f, "admin", &format!("http://{}", config.host.admin))?;
+        let token = if config.host.admin_token.is_some() { ", with a token" } else { "" };
+        line(f, "admin", &format!("http://{}{token}", config.host.admin))?;
         line(f, "state", &config.host.state.display())?;
         match &config.policies.folder {
             Some(folder) => line(f, "policies", &format!("{}, watched", folder.display()))?,

@@ -6,9 +6,9 @@ use std::time::Duration;
 use toml::Spanned;
 
 use crate::broker::rabbitmq::TlsSettings;
-use crate::config::SecretUrl;
 use crate::config::address::read_url;
 use crate::config::section::Section;
+use crate::config::{Secret, SecretUrl};
 
 /// RabbitMQ's own, where nobody changed it.
 const CONSUMER_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -16,7 +16,8 @@ const CONSUMER_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// A connection to RabbitMQ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RabbitMqConfig {
-    /// `amqp://user:password@host:port/vhost`, or `amqps://`. At least one; several are tried in turn.
+    /// `amqp://user:password@host:port/vhost`, or `amqps://`, with the password where that was written apart. At least one;
+    /// several are tried in turn.
     pub urls: Vec<SecretUrl>,
     /// For `amqps` addresses. Paths are resolved.
     pub tls: TlsSettings,
@@ -32,7 +33,7 @@ impl RabbitMqConfig {
     pub(super) fn read(section: &Section<'_>, folder: &Path) -> Option<Self> {
         let declare = section.boolean("declare").unwrap_or(true);
         let tls = read_tls(section, folder);
-        let management = section.text("management").and_then(|text| read_url(section, &text, "http"));
+        let management = section.secret("management").and_then(|text| read_url(section, &text, "http"));
         let consumer_timeout = read_consumer_timeout(section);
         let urls = read_urls(section)?;
         if let Some((span, _)) = &tls
@@ -51,26 +52,33 @@ impl RabbitMqConfig {
 
 fn read_urls(section: &Section<'_>) -> Option<Vec<SecretUrl>> {
     const CURE: &str = "add url = \"amqp://host:5672/%2f\"; %2f is the virtual host /";
+    let password = section.secret("password");
+    let read = |text: &Spanned<Secret>| {
+        let url = read_amqp_url(section, text)?;
+        match &password {
+            Some(password) => with_password(section, url, password),
+            None => Some(url),
+        }
+    };
     let Some(several) = section.value("urls") else {
-        let text = section.required_text("url", CURE)?;
-        return Some(vec![read_amqp_url(section, &text)?]);
+        return Some(vec![read(&section.required_secret("url", CURE)?)?]);
     };
     if section.value("url").is_some() {
         let message = format!("{} has both `url` and `urls`", section.title);
         section.problems.error(&several.span(), message, "write all addresses into `urls`, and leave `url` out");
     }
-    let texts = section.texts("urls")?;
-    if texts.is_empty() {
+    let items = section.items("urls", "[\"amqp://one\", \"amqp://two\"]")?;
+    if items.is_empty() {
         section.problems.error(&several.span(), "`urls` is empty", CURE);
         return None;
     }
     // All of them are looked at, so that each that is wrong is reported.
-    let urls: Vec<_> = texts.iter().map(|text| read_amqp_url(section, text)).collect();
+    let urls: Vec<_> = items.iter().map(|item| read(&section.secret_of("urls", item)?)).collect();
     urls.into_iter().collect()
 }
 
-fn read_amqp_url(section: &Section<'_>, text: &Spanned<&str>) -> Option<SecretUrl> {
-    let scheme = if text.get_ref().starts_with("amqps:") { "amqps" } else { "amqp" };
+fn read_amqp_url(section: &Section<'_>, text: &Spanned<Secret>) -> Option<SecretUrl> {
+    let scheme = if text.get_ref().expose().starts_with("amqps:") { "amqps" } else { "amqp" };
     let url = read_url(section, text, scheme)?;
     if url.expose().path() == "/" {
         section.problems.warning(
@@ -80,6 +88,25 @@ fn read_amqp_url(section: &Section<'_>, text: &Spanned<&str>) -> Option<SecretUr
         );
     }
     Some(url)
+}
+
+/// The address with a password that is written apart, where it need not be percent-encoded.
+fn with_password(section: &Section<'_>, url: SecretUrl, password: &Spanned<Secret>) -> Option<SecretUrl> {
+    let mut url = url.expose().clone();
+    let (message, cure) = if url.password().is_some() {
+        ("there is a password in the address already", "leave one out")
+    } else if url.username().is_empty() {
+        (
+            "there is no user in the address whose password this is",
+            "write the user into it, as amqp://user@host:5672/%2f",
+        )
+    } else if url.set_password(Some(password.get_ref().expose())).is_err() {
+        ("the address cannot take a password", "write it as amqp://user@host:5672/%2f")
+    } else {
+        return Some(SecretUrl::new(url));
+    };
+    section.problems.error(&password.span(), message, cure);
+    None
 }
 
 fn read_tls(section: &Section<'_>, folder: &Path) -> Option<(std::ops::Range<usize>, TlsSettings)> {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use toml::de::DeValue;
+
 use super::read_timeout;
 use crate::config::Secret;
 use crate::config::section::Section;
@@ -69,11 +71,15 @@ fn read_environment(section: &Section<'_>) -> BTreeMap<String, Secret> {
     let mut environment = BTreeMap::new();
     for (key, value) in section.entries() {
         let name = *key.get_ref();
-        let Some(text) = value.get_ref().as_str() else {
-            section.wrong_type::<()>(name, value, "a text", "write it in quotes");
-            continue;
+        let secret = match value.get_ref() {
+            // Unlike other secrets, it may be empty: programs tell an empty variable from none.
+            DeValue::String(text) => Secret::new(&**text),
+            _ => match section.secret_of(name, value) {
+                Some(secret) => secret.into_inner(),
+                None => continue,
+            },
         };
-        if name.is_empty() || name.contains(['=', '\0']) || text.contains('\0') {
+        if name.is_empty() || name.contains(['=', '\0']) || secret.expose().contains('\0') {
             section.problems.error(
                 &key.span(),
                 format!("\"{}\" cannot be set in an environment", name.escape_debug()),
@@ -81,7 +87,7 @@ fn read_environment(section: &Section<'_>) -> BTreeMap<String, Secret> {
             );
             continue;
         }
-        environment.insert(name.to_owned(), Secret::new(text));
+        environment.insert(name.to_owned(), secret);
     }
     environment
 }

@@ -29,7 +29,7 @@ impl HttpConfig {
         let timeout = read_timeout(section);
         let error_kind_header = section.text("error_kind_header").and_then(|name| header_name(section, &name));
         let headers = section.section("headers", "the handler's `headers`").map(|headers| read_headers(&headers));
-        let text = section.required_text("url", "add url = \"http://host:port/path\"")?;
+        let text = section.required_secret("url", "add url = \"http://host:port/path\"")?;
         let url = read_url(section, &text, "http")?;
         Some(Self { url, timeout, error_kind_header, headers: headers.unwrap_or_default() })
     }
@@ -39,14 +39,14 @@ fn read_headers(section: &Section<'_>) -> BTreeMap<String, Secret> {
     let mut headers = BTreeMap::new();
     for (key, value) in section.entries() {
         let Some(name) = header_name(section, &key) else { continue };
-        let Some(text) = section.text_of(key.get_ref(), value) else { continue };
-        if HeaderValue::from_str(text.get_ref()).is_err() {
+        let Some(secret) = section.secret_of(key.get_ref(), value) else { continue };
+        if HeaderValue::from_str(secret.get_ref().expose()).is_err() {
             section.problems.error(
-                &text.span(),
+                &secret.span(),
                 format!("the value of the header `{name}` is not fit for HTTP"),
                 "write visible characters and blanks only, on one line",
             );
-        } else if headers.insert(name.clone(), Secret::new(*text.get_ref())).is_some() {
+        } else if headers.insert(name.clone(), secret.into_inner()).is_some() {
             section.problems.error(&key.span(), format!("the header `{name}` stands here twice"), "leave one out");
         }
     }

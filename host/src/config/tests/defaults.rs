@@ -30,6 +30,7 @@ fn whatever_is_left_out_has_its_default() {
         config.host,
         HostConfig {
             admin: ([127, 0, 0, 1], 7878).into(),
+            admin_token: None,
             state: "etc/state".into(),
             park: None,
             tiers: vec![tier("30s", 30), tier("5m", 300), tier("30m", 1800)],
@@ -62,6 +63,14 @@ fn whatever_is_left_out_has_its_default() {
     let HandlerConfig::Http(http) = &route.handler else { panic!("an HTTP handler") };
     assert_eq!((http.timeout, &http.error_kind_header, http.headers.len()), (seconds(30), &None, 0));
     assert_eq!(config.warnings, []);
+}
+
+#[test]
+fn with_a_token_the_admin_api_may_leave_loopback() {
+    let text = with("\"127.0.0.1:7878\"", "\"0.0.0.0:7878\"\nadmin_token = \"0123456789abcdef\"");
+    let host = parse(text).unwrap().host;
+    assert_eq!(host.admin, ([0, 0, 0, 0], 7878).into());
+    assert_eq!(host.admin_token.unwrap().expose(), "0123456789abcdef");
 }
 
 #[test]

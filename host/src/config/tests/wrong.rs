@@ -42,6 +42,9 @@ wrong! {
     a_bad_admin_address: "127.0.0.1:7878" => "localhost:7878";
     an_admin_address_for_everybody: "127.0.0.1:7878" => "0.0.0.0:7878";
 
+    an_admin_token_that_is_short: "127.0.0.1:7878\"" => "0.0.0.0:7878\"\nadmin_token = \"0123456789abcde\"";
+    an_admin_token_with_blanks: "127.0.0.1:7878\"" => "127.0.0.1:7878\"\nadmin_token = \"a token of some words\"";
+
     an_unknown_kind_of_broker: "kind = \"memory\"" => "kind = \"memroy\"";
     a_kind_of_broker_for_later: "kind = \"memory\"" => "kind = \"kafka\"";
     a_broker_without_a_kind: "kind = \"memory\"" => "";

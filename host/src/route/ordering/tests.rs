@@ -190,6 +190,7 @@ async fn a_shutdown_hands_waiting_messages_back_untouched() {
 #[test]
 fn a_source_that_several_hosts_may_share_is_remarked() {
     let prepared = |single| Prepared {
+        hold: None,
         requeue_is_safe: true,
         single_active_consumer: single,
         max_header_bytes: None,

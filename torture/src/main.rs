@@ -1,0 +1,154 @@
+//! Sends messages through hosts and a broker that are killed, cut off and refused, and keeps the books.
+//!
+//! * `producer`, `endpoint` (the handler) and `dead_letters` see the messages from outside; `books` holds what they saw.
+//! * `host`, `node` and `proxy` are what faults are inflicted on, by `rig`.
+//! * `report`, `story` and `timeline` are for people.
+
+mod books;
+mod client;
+mod clock;
+mod dead_letters;
+mod endpoint;
+mod faults;
+mod host;
+mod node;
+mod policies;
+mod producer;
+mod proxy;
+mod random;
+mod report;
+mod rig;
+mod script;
+mod signals;
+mod stalls;
+mod story;
+mod timeline;
+mod topology;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+
+use policies::Folders;
+use report::Report;
+use rig::{Plan, Rig};
+use signals::Signals;
+use timeline::Timeline;
+use topology::Source;
+
+/// What `cargo xtask torture` runs; its help says more.
+#[derive(Parser)]
+struct Args {
+    /// How long faults go on, at least until each has had its turn
+    #[arg(long, value_name = "MINUTES")]
+    minutes: f64,
+
+    /// What decides the faults and the handler's answers; by default a number from the clock
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+
+    /// Host processes on the one queue
+    #[arg(long, value_name = "NUMBER")]
+    hosts: u8,
+
+    /// The kind of the queue that is consumed
+    #[arg(long, value_enum)]
+    source: Source,
+
+    /// Messages sent a second
+    #[arg(long, value_name = "NUMBER")]
+    rate: u32,
+
+    /// The `reprieve` program
+    #[arg(long, value_name = "FILE")]
+    program: PathBuf,
+
+    /// The script that starts and tells the broker
+    #[arg(long, value_name = "FILE")]
+    node: PathBuf,
+
+    /// Where the broker answers, on 127.0.0.1
+    #[arg(long, value_name = "PORT")]
+    port: u16,
+
+    /// The policies that the host embeds
+    #[arg(long, value_name = "DIR")]
+    policies: PathBuf,
+
+    /// The policies that misbehave
+    #[arg(long, value_name = "DIR")]
+    test_policies: PathBuf,
+
+    /// Where logs and the drawing go
+    #[arg(long, value_name = "DIR")]
+    folder: PathBuf,
+}
+
+fn main() -> ExitCode {
+    let outcome = tokio::runtime::Runtime::new().context("cannot start threads").and_then(|runtime| {
+        let passed = runtime.block_on(run(Args::parse()));
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        passed
+    });
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the run was as it must be.
+async fn run(args: Args) -> Result<bool> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let plan = Plan {
+        seed: args.seed.unwrap_or(now),
+        time: Duration::try_from_secs_f64(args.minutes * 60.0).context("--minutes is no length of time")?,
+        hosts: args.hosts.into(),
+        source: args.source,
+        rate: args.rate,
+        program: args.program,
+        node: args.node,
+        port: args.port,
+        policies: Folders { embedded: args.policies, test: args.test_policies },
+        folder: args.folder,
+    };
+    println!(
+        "torture: seed {}, {} hosts, {:?} source, logs in {}",
+        plan.seed,
+        plan.hosts,
+        plan.source,
+        plan.folder.display()
+    );
+    let mut signals = Signals::new()?;
+    let rig = tokio::select! {
+        rig = Rig::start(plan) => rig?,
+        () = signals.next() => anyhow::bail!("stopped before anything was sent"),
+    };
+    let interrupted = tokio::select! {
+        outcome = rig.run() => outcome.map(|()| false)?,
+        () = signals.stop_twice(&rig) => true,
+    };
+    let report = Report::of(&rig, interrupted);
+    print!("{report}");
+    let drawing = rig.plan.folder.join("timeline.svg");
+    std::fs::write(&drawing, draw(&rig)).with_context(|| format!("cannot write {}", drawing.display()))?;
+    println!("timeline: {}", drawing.display());
+    if !interrupted {
+        story::tell(&rig, &report.judgement.troubles);
+    }
+    Ok(report.passed())
+}
+
+fn draw(rig: &Rig) -> String {
+    let faults = rig.faults.all();
+    let (seed, hosts, source) = (rig.plan.seed, rig.plan.hosts, rig.plan.source);
+    let title = format!("torture: seed {seed}, {hosts} hosts on a {source:?} queue").to_lowercase();
+    let (seconds, closing) = (rig.clock.now(), rig.closing());
+    rig.books.read(|messages| Timeline { title, seconds, closing, hosts, messages, faults: &faults }.draw())
+}

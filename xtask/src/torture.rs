@@ -1,0 +1,158 @@
+//! `cargo xtask torture`: builds the program and the rig, gives the rig a RabbitMQ node of its own, and runs it.
+
+use std::fs::{self, Permissions};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::rabbitmq::node::{self, Node};
+use crate::rabbitmq::package::{self, CONTROL};
+use crate::{test_policies, workspace};
+
+/// Where runs leave their logs and drawings.
+const FOLDER: &str = "target/torture";
+
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Which broker to run on
+    #[arg(long, value_enum, default_value = "rabbitmq")]
+    broker: Broker,
+    /// How long faults go on, at least until each has had its turn; the last messages take some time more
+    #[arg(long, value_name = "MINUTES", default_value_t = 5.0)]
+    minutes: f64,
+    /// What decides the faults and the handler's answers; by default a number from the clock
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// Host processes on the one queue
+    #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
+    hosts: u8,
+    /// The kind of the queue that is consumed
+    #[arg(long, value_enum, default_value = "quorum")]
+    source: Source,
+    /// Messages sent a second
+    #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rate: u32,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Source {
+    Quorum,
+    Classic,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Broker {
+    Rabbitmq,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask torture --broker rabbitmq --minutes 30    three hosts on a quorum queue
+  cargo xtask torture --minutes 5 --seed 7              the faults and answers of an earlier run
+  cargo xtask torture --hosts 1 --source classic        one host on a classic queue
+
+Ctrl-C ends the faults and waits for the last message; a second one ends at once.
+
+Exit codes:
+  0  nothing was lost, and whatever came twice was in work at a fault
+  1  a rule was broken, or the rig could not run";
+
+/// Runs the rig in this process's place, so that Ctrl-C and the exit code are its own.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let Broker::Rabbitmq = args.broker;
+    workspace::run(workspace::cargo().args(["build", "--quiet", "-p", "reprieve", "-p", "reprieve-torture"]))?;
+    let mut rig = rig(args)?;
+    Err(rig.exec()).with_context(|| format!("cannot start {rig:?}"))
+}
+
+/// As short as a run can be in which every fault comes once: a minute or so, and the drain. The program and the rig are
+/// those that were built along with the tests.
+pub(crate) fn short() -> Result<()> {
+    let (broker, source) = (Broker::Rabbitmq, Source::Quorum);
+    workspace::run(&mut rig(&Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source, rate: 30 })?)
+}
+
+/// The rig with a fresh node, all in one folder.
+fn rig(args: &Args) -> Result<Command> {
+    package::ensure_installed()?;
+    test_policies::run()?;
+    let folder = workspace::root().join(FOLDER);
+    let node = Node {
+        // Names are known to the whole machine, so two runs at a time need two.
+        name: format!("reprieve-torture-{}@localhost", std::process::id()),
+        port: free_port()?,
+        distribution_port: free_port()?,
+        folder: folder.join("broker"),
+    };
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot empty {}", folder.display()));
+        }
+        _ => fs::create_dir_all(&node.folder).with_context(|| format!("cannot make {}", node.folder.display()))?,
+    }
+    let script = write_script(&node)?;
+    let built = workspace::root().join("target/debug");
+    // Hosts are restarted all along, and must not become those of a later build.
+    let program = folder.join("reprieve");
+    fs::copy(built.join("reprieve"), &program).context("cannot copy the program")?;
+    let mut rig = Command::new(built.join("torture"));
+    rig.arg("--node").arg(script).args(["--port", &node.port.to_string()]);
+    rig.arg("--program").arg(program).arg("--folder").arg(folder);
+    rig.arg("--policies").arg(workspace::root().join("host/policies"));
+    rig.arg("--test-policies").arg(workspace::root().join("target/test-policies"));
+    rig.args(["--minutes", &args.minutes.to_string(), "--hosts", &args.hosts.to_string()]);
+    rig.args(["--rate", &args.rate.to_string(), "--source"]);
+    rig.arg(match args.source {
+        Source::Quorum => "quorum",
+        Source::Classic => "classic",
+    });
+    if let Some(seed) = args.seed {
+        rig.args(["--seed", &seed.to_string()]);
+    }
+    Ok(rig)
+}
+
+/// A script that starts the node in the foreground, or runs `rabbitmqctl` with its arguments on it: the rig kills and
+/// restarts the node without knowing how one is set up.
+fn write_script(node: &Node) -> Result<PathBuf> {
+    let server = node::command(node)?;
+    let mut script = String::from("#!/bin/sh\n");
+    for (name, value) in server.get_envs() {
+        let value = value.context("a variable without a value")?;
+        script += &format!("export {}={}\n", name.display(), quoted(Path::new(value)));
+    }
+    script += &format!("[ \"$1\" = start ] && exec {}\n", quoted(Path::new(server.get_program())));
+    script += &format!("exec {} \"$@\"\n", quoted(Path::new(CONTROL)));
+    let path = node.folder.join("node.sh");
+    fs::write(&path, script).with_context(|| format!("cannot write {}", path.display()))?;
+    fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+    Ok(path)
+}
+
+/// As one word for a shell.
+fn quoted(text: &Path) -> String {
+    format!("'{}'", text.display().to_string().replace('\'', r"'\''"))
+}
+
+/// A port that nobody listens on now.
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port on 127.0.0.1")?;
+    Ok(listener.local_addr()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word_for_a_shell_whatever_is_in_it() {
+        let path = Path::new("/a folder/it's $HOME");
+        let printed = Command::new("sh").args(["-c", &format!("printf %s {}", quoted(path))]).output().unwrap();
+        assert_eq!(String::from_utf8(printed.stdout).unwrap(), path.display().to_string());
+    }
+}
