@@ -113,6 +113,16 @@ fn what_is_passed_on_to_its_next_tier_stays_as_it_is() {
 }
 
 #[test]
+fn what_is_passed_on_does_not_go_to_the_queues_that_its_sender_named() {
+    let due = START.after(Duration::from_secs(200)).to_string();
+    let mut message = copy_after(3).with_header("reprieve-due", due).with_header("CC", "audit");
+    message.properties.expiration = Some("600000".to_owned());
+    let passed = World::started(rules(), arrival(message)).publication().message;
+    assert_eq!((passed.headers.get("CC"), passed.headers.text("reprieve-cc")), (None, Some("audit")));
+    assert_eq!(passed.headers.text("reprieve-expiration"), Some("600000"));
+}
+
+#[test]
 fn a_due_time_that_no_copy_of_ours_has_is_bounded_once_and_for_all() {
     let rules = rules();
     let latest = START.after(rules.max_delay);
