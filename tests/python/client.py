@@ -13,6 +13,17 @@ import amqp
 import pika
 
 
+class Raw(pika.BasicProperties):
+    """Properties that are bytes already, whether or not they are well formed."""
+
+    def __init__(self, raw):
+        super().__init__()
+        self.raw = raw
+
+    def encode(self):
+        return [self.raw]
+
+
 class Client:
     def __init__(self, url):
         self.connection = amqp.connect(url)
@@ -27,6 +38,19 @@ class Client:
         for written in messages:
             properties, body = amqp.to_message(written)
             self.channel.basic_publish("", queue, body, properties, mandatory=True)
+
+    def publish_raw(self, queue, messages):
+        """Each message is its properties, as they stand in a header frame, and its body: a character for each byte."""
+        for properties, body in messages:
+            raw = Raw(properties.encode("latin-1"))
+            self.channel.basic_publish("", queue, body.encode("latin-1"), raw, mandatory=True)
+
+    def publish_through(self, exchange, key, queue, message):
+        """Through a fanout exchange to a queue, with a routing key of a character for each byte."""
+        self.channel.exchange_declare(exchange, "fanout", durable=True)
+        self.channel.queue_bind(queue, exchange)
+        properties, body = amqp.to_message(message)
+        self.channel.basic_publish(exchange, key.encode("latin-1"), body, properties, mandatory=True)
 
     def count(self, queue):
         """The messages that are ready."""

@@ -61,6 +61,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "attempt": int(self.headers["reprieve-attempt"]),
             "redelivered": self.headers["reprieve-redelivered"] == "true",
             "route": self.headers["reprieve-route"],
+            "path": self.path,
             # Only a copy that came out of a tier has it.
             "tier": self.headers["reprieve-header-reprieve-tier"],
             "traceparent": self.headers["traceparent"],

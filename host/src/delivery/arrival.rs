@@ -62,6 +62,8 @@ pub(super) struct Past {
     pub(super) attempts: u32,
     pub(super) tier: Option<String>,
     pub(super) due: Option<Timestamp>,
+    /// It says that it is due later than any copy of this host: `due` is the latest that one could be.
+    pub(super) due_is_foreign: bool,
     pub(super) expires_at: Option<Timestamp>,
     pub(super) first_failed_at: Option<Timestamp>,
     pub(super) redrives: Option<u32>,
@@ -88,11 +90,13 @@ impl Past {
             let origin_noted = is_redriven && headers.get(&names.origin_routing_key).is_some();
             return Self { redrives, expires_at, origin_noted, ..Self::default() };
         }
+        let due = time(&names.due);
+        let latest = arrival.at.after(rules.max_delay);
         Self {
             attempts: headers.get(&names.attempts).and_then(count).unwrap_or(0),
             tier: headers.text(&names.tier).map(str::to_owned),
-            // No copy of ours is due later: what says so was not written by this host.
-            due: time(&names.due).map(|due| due.min(arrival.at.after(rules.max_delay))),
+            due: due.map(|due| due.min(latest)),
+            due_is_foreign: due.is_some_and(|due| due > latest),
             expires_at,
             first_failed_at: time(&names.first_failed_at),
             redrives,

@@ -1,7 +1,7 @@
 //! The message that the host publishes in a delivery's place: the same one (rule 10), with our headers, bounded (rule 11).
 
 use super::arrival::Past;
-use super::header_names::is_broker_owned;
+use super::header_names::{is_broker_owned, is_carbon_copy};
 use super::{Arrival, Rules};
 use crate::handler_error::HandlerError;
 use crate::message::{HeaderValue, Headers, Message};
@@ -63,11 +63,19 @@ pub(super) fn copy(arrival: &Arrival, past: &Past, note: &Note<'_>, rules: &Rule
     message
 }
 
-/// The message on its way to its next tier: as it is, but for what the broker wrote.
-pub(super) fn pass_on(arrival: &Arrival, tier: &str, rules: &Rules) -> Message {
+/// The message on its way to its next tier: as it is, but for what the broker wrote, and for what no copy of ours has
+/// and a sender who poses as us may have set.
+pub(super) fn pass_on(arrival: &Arrival, past: &Past, tier: &str, rules: &Rules) -> Message {
     let mut message = (*arrival.message).clone();
-    message.headers.retain(|name| !is_broker_owned(name));
+    message.headers.retain(|name| !is_broker_owned(name) && !is_carbon_copy(name));
+    for (name, value) in taken_from_sender(arrival, rules) {
+        message.headers.set(name, value);
+    }
     message.headers.set(rules.names.tier.as_str(), tier);
+    // Bounded once, or it would be bounded anew at each arrival and never be due.
+    if let Some(due) = past.due.filter(|_| past.due_is_foreign) {
+        message.headers.set(rules.names.due.as_str(), due.to_string());
+    }
     message.properties.expiration = None;
     message.properties.user_id = None;
     message
@@ -140,6 +148,8 @@ fn origin<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Vec<(&'r str,
         return [&names.origin_exchange, &names.origin_routing_key, &names.origin_timestamp]
             .into_iter()
             .filter_map(|name| Some((name.as_str(), names.kept(&arrival.message, past, name)?.clone())))
+            // We write texts only: a sender can pose as a copy of ours.
+            .filter(|(_, value)| value.as_str().is_some())
             .collect();
     }
     let now = |name: &'r str, value: Option<&str>| Some((name, HeaderValue::from(value?)));

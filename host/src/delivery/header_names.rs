@@ -62,8 +62,14 @@ impl HeaderNames {
     /// `CC` and `BCC` would send the copy to more queues.
     #[must_use]
     pub fn is_senders(&self, header: &str) -> bool {
-        !(header.starts_with(&self.prefix) || is_broker_owned(header) || header == "CC" || header == "BCC")
+        !(header.starts_with(&self.prefix) || is_broker_owned(header) || is_carbon_copy(header))
     }
+}
+
+/// Whether this header would send a message to more queues.
+#[must_use]
+pub(super) fn is_carbon_copy(header: &str) -> bool {
+    matches!(header, "CC" | "BCC")
 }
 
 /// Whether a broker writes this header itself.

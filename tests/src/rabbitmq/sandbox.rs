@@ -91,13 +91,20 @@ impl Sandbox {
 
     /// Takes the next message off a queue, and waits for one for up to ten seconds.
     pub async fn take(&self, queue: &str) -> lapin::message::Delivery {
-        for _ in 0..500 {
-            if let Some(message) = self.poll(queue).await {
-                return message;
+        self.take_within(queue, Duration::from_secs(10)).await
+    }
+
+    /// The same for a message that takes long.
+    pub async fn take_within(&self, queue: &str, most: Duration) -> lapin::message::Delivery {
+        let taken = tokio::time::timeout(most, async {
+            loop {
+                if let Some(message) = self.poll(queue).await {
+                    return message;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("no message on {queue} within ten seconds");
+        });
+        taken.await.unwrap_or_else(|_| panic!("no message on {queue} within {most:?}"))
     }
 
     /// Takes the next message off a queue, where there is one.

@@ -1,5 +1,7 @@
 //! Messages without a body, without an id, with a header of 100 kB: handled and dead-lettered as any other.
 
+mod rabbitmq;
+
 use lapin::BasicProperties;
 use lapin::types::{AMQPValue, FieldTable};
 use reprieve_tests::rabbitmq::{Sandbox, url};

@@ -118,6 +118,13 @@ impl Program {
         wait_for("the other route", || place.handled().contains(&body).then_some(()));
     }
 
+    /// The most memory that it has had, in bytes.
+    pub(crate) fn memory_peak(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs on Linux");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+        peak.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1024
+    }
+
     /// Reads policies and settings again.
     pub(crate) fn hang_up(&self) {
         self.signal("HUP");

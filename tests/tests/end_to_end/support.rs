@@ -3,6 +3,7 @@
 mod account;
 mod client;
 mod handler;
+mod hosts;
 mod message;
 mod program;
 mod python;

@@ -50,7 +50,7 @@ impl Machine {
     pub(super) fn publish(&mut self, publishing: Box<Publishing>, effects: &mut Vec<Effect>) -> State {
         let Copied { id, error, failed_at, ruling, to } = &publishing.copy;
         if let (None, Destination::Tier { target, tier, .. }) = (ruling, to) {
-            let message = pass_on(&self.arrival, tier, &self.rules);
+            let message = pass_on(&self.arrival, &self.past, tier, &self.rules);
             effects.push(Effect::Publish(Box::new(Publication { target: target.clone(), message })));
             return State::Publishing(publishing);
         }
@@ -203,6 +203,13 @@ impl Machine {
             None if early <= self.rules.max_retry_delay || !self.rules.requeue_is_safe => {
                 effects.push(Effect::Wait(early));
                 State::Waiting(Next::Attempt)
+            }
+            // Nothing here can write a nearer time on it, so it would be as far from due each time that it comes by.
+            None if self.past.due_is_foreign => {
+                let why = "it says that it is due later than this route may delay, and no tier can take it";
+                let error = HandlerError::new("not-due", why);
+                let failure = self.failure(error, circumstances, now);
+                self.rule(&failure, Verdict::new(Action::DeadLetter { label: None }, why), None, None, now, effects)
             }
             // Its tier has left the configuration: it comes by again until it is due.
             None => self.hand_back(self.rules.requeue.max, None, effects),

@@ -113,13 +113,41 @@ fn what_is_passed_on_to_its_next_tier_stays_as_it_is() {
 }
 
 #[test]
-fn a_due_time_that_no_copy_of_ours_has_does_not_hold_a_message_for_ever() {
+fn what_is_passed_on_does_not_go_to_the_queues_that_its_sender_named() {
+    let due = START.after(Duration::from_secs(200)).to_string();
+    let mut message = copy_after(3).with_header("reprieve-due", due).with_header("CC", "audit");
+    message.properties.expiration = Some("600000".to_owned());
+    let passed = World::started(rules(), arrival(message)).publication().message;
+    assert_eq!((passed.headers.get("CC"), passed.headers.text("reprieve-cc")), (None, Some("audit")));
+    assert_eq!(passed.headers.text("reprieve-expiration"), Some("600000"));
+}
+
+#[test]
+fn a_due_time_that_no_copy_of_ours_has_is_bounded_once_and_for_all() {
+    let rules = rules();
+    let latest = START.after(rules.max_delay);
+    let message = copy_after(1).with_header("reprieve-due", "9999-12-31T23:59:59.999Z");
+    let passed = World::started(rules.clone(), arrival(message)).publication().message;
+    assert_eq!(passed.headers.text("reprieve-due"), Some(latest.to_string().as_str()));
+
+    // However often it comes by, that stays its time.
+    let later = START.after(Duration::from_secs(300));
+    let again = World::started(rules, Arrival { at: later, ..arrival(passed) }).publication().message;
+    assert_eq!(again.headers.text("reprieve-due"), Some(latest.to_string().as_str()));
+}
+
+#[test]
+fn a_due_time_that_no_copy_of_ours_has_is_no_reason_to_hand_a_message_back_for_ever() {
     let mut rules = rules();
     rules.tiers.clear();
     let message = copy_after(1).with_header("reprieve-due", "9999-12-31T23:59:59.999Z");
     let mut world = World::started(rules, arrival(message));
-    world.wait();
-    assert_eq!(world.settled(), Ending::Requeued);
+    let letter = world.publication();
+    assert_eq!(letter.target, Target::Topic("orders.dlq".into()));
+    assert_eq!(letter.message.headers.text("reprieve-error-kind"), Some("not-due"));
+    assert_eq!(letter.message.headers.get("reprieve-due"), None);
+    world.confirm();
+    assert_eq!(world.settled(), Ending::DeadLettered);
 }
 
 #[test]

@@ -271,3 +271,17 @@ fn another_routes_dead_letter_keeps_what_its_sender_set() {
     assert_eq!(copy.headers.text("reprieve-user-id"), Some("alice"));
     assert_eq!(copy.headers.text("reprieve-expires-at"), Some(expires.as_str()));
 }
+
+#[test]
+fn an_origin_that_is_no_text_was_not_noted_by_us_and_is_not_kept() {
+    let message = Message::new("body")
+        .with_id("m1")
+        .with_header("reprieve-route", "orders")
+        .with_header("reprieve-origin-exchange", HeaderValue::I64(7))
+        .with_header("reprieve-origin-routing-key", "order.new");
+    let mut world = World::started(rules(), arrival(message));
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    let headers = &world.publication().message.headers;
+    assert_eq!(headers.get("reprieve-origin-exchange"), None);
+    assert_eq!(headers.text("reprieve-origin-routing-key"), Some("order.new"));
+}

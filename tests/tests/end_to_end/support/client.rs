@@ -37,6 +37,21 @@ impl Client {
         self.ask(&json!({ "do": "publish", "queue": queue, "messages": messages }));
     }
 
+    /// The same with properties as they stand in a header frame: flags and all.
+    pub(crate) fn publish_raw(&self, queue: &str, messages: &[(Vec<u8>, &str)]) {
+        let text = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
+        let messages: Vec<_> = messages.iter().map(|(properties, body)| (text(properties), body)).collect();
+        self.ask(&json!({ "do": "publish_raw", "queue": queue, "messages": messages }));
+    }
+
+    /// Publishes through a fanout exchange, made for it, with any bytes as routing key.
+    pub(crate) fn publish_through(&self, exchange: &str, key: &[u8], queue: &str, message: &Message) {
+        let key: String = key.iter().copied().map(char::from).collect();
+        self.ask(
+            &json!({ "do": "publish_through", "exchange": exchange, "key": key, "queue": queue, "message": message }),
+        );
+    }
+
     /// How many messages are ready on a queue.
     pub(crate) fn count(&self, queue: &str) -> u64 {
         self.ask(&json!({ "do": "count", "queue": queue })).as_u64().expect("a count")

@@ -25,6 +25,8 @@ pub(crate) struct Event {
     /// The trace that the handler was told.
     pub(crate) traceparent: Option<String>,
     pub(crate) body: String,
+    /// The path that was posted to, `/` where the route's URL is [`Handler::url`].
+    pub(crate) path: String,
     /// What was answered, where this is an answer.
     pub(crate) status: Option<u16>,
 }

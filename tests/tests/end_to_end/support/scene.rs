@@ -91,10 +91,16 @@ impl Scene {
 
     /// Writes the program's configuration and gives its path.
     pub(crate) fn configure(&self, url: &str, routes: &str) -> PathBuf {
+        let path = self.path("reprieve.toml");
+        std::fs::write(&path, self.configuration(url, routes)).expect("a writable folder");
+        path
+    }
+
+    /// The program's configuration.
+    pub(super) fn configuration(&self, url: &str, routes: &str) -> String {
         let tiers = json!(*lock(&self.tiers));
         let shutdown_timeout = self.shutdown_timeout;
-        let path = self.path("reprieve.toml");
-        let text = format!(
+        format!(
             r#"
 [host]
 admin = "127.0.0.1:0"
@@ -110,14 +116,17 @@ kind = "rabbitmq"
 url = "{url}"
 
 {routes}"#
-        );
-        std::fs::write(&path, text).expect("a writable folder");
-        path
+        )
     }
 
     /// Renames a policy into the policies folder.
     pub(crate) fn install(&self, name: &str, policy: &[u8]) {
-        let (made, live) = (self.path("made.wasm"), self.path("policies").join(name).with_extension("wasm"));
+        self.install_in("policies", name, policy);
+    }
+
+    /// The same with another policies folder.
+    pub(super) fn install_in(&self, folder: &str, name: &str, policy: &[u8]) {
+        let (made, live) = (self.path("made.wasm"), self.path(folder).join(name).with_extension("wasm"));
         std::fs::write(&made, policy).expect("a writable folder");
         std::fs::rename(made, live).expect("two places in one folder");
     }

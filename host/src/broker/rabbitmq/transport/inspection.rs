@@ -2,16 +2,19 @@
 //!
 //! The library reads header tables by recursion: a few hundred nested ones end its thread, and with it the process.
 //! It also ends the connection over a name that is not UTF-8. Both come from whoever may publish, and come back with
-//! every redelivery. So a content header is looked through before the library sees it; everything else passes.
+//! every redelivery. So a content header is looked through before the library sees it, and so is the method before it,
+//! which says where the message was published to; everything else passes.
 
 mod content_header;
+mod delivery;
 
 use std::io;
 
 /// Type, channel and length of a frame stand before its payload, one byte behind it.
 const HEAD: usize = 7;
 const END_MARK: usize = 1;
-/// The frame type of a content header.
+/// The frame types that are looked through.
+const METHOD: u8 = 1;
 const CONTENT_HEADER: u8 = 2;
 
 /// Where in the stream of frames the last byte was.
@@ -39,7 +42,7 @@ impl Inspection {
                 _ if rest.is_empty() => return at,
                 Frame::Passes(length) => self.passing = length,
                 Frame::Whole(length) => {
-                    content_header::make_harmless(&mut rest[HEAD..length - END_MARK]);
+                    make_harmless(&mut rest[..length]);
                     self.passing = length;
                 }
                 Frame::Partial { .. } => {
@@ -63,7 +66,7 @@ impl Inspection {
         self.held.extend_from_slice(bytes);
         match frame(&self.held) {
             Frame::Partial { .. } => {}
-            Frame::Whole(length) => content_header::make_harmless(&mut self.held[HEAD..length - END_MARK]),
+            Frame::Whole(length) => make_harmless(&mut self.held[..length]),
             // It was held for its length alone, and is of no interest.
             Frame::Passes(length) => self.passing = length - self.held.len(),
         }
@@ -104,12 +107,25 @@ fn frame(bytes: &[u8]) -> Frame {
     };
     let payload = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
     let length = payload.saturating_add(HEAD + END_MARK);
-    if kind != CONTENT_HEADER || content_header::is_harmless(payload) {
+    let is_harmless = match kind {
+        METHOD => delivery::is_harmless(payload),
+        CONTENT_HEADER => content_header::is_harmless(payload),
+        _ => true,
+    };
+    if is_harmless {
         Frame::Passes(length)
     } else if bytes.len() < length {
         Frame::Partial { missing: length - bytes.len() }
     } else {
         Frame::Whole(length)
+    }
+}
+
+fn make_harmless(frame: &mut [u8]) {
+    let payload = HEAD..frame.len() - END_MARK;
+    match frame[0] {
+        METHOD => delivery::make_harmless(&mut frame[payload]),
+        _ => content_header::make_harmless(&mut frame[payload]),
     }
 }
 

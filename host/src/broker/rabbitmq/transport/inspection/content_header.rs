@@ -147,7 +147,8 @@ impl Walk<'_> {
     }
 }
 
-fn make_text(mut bytes: &mut [u8]) {
+/// Turns what is no UTF-8 into question marks.
+pub(super) fn make_text(mut bytes: &mut [u8]) {
     while let Err(error) = std::str::from_utf8(bytes) {
         let from = error.valid_up_to();
         let to = error.error_len().map_or(bytes.len(), |length| from + length);

@@ -183,3 +183,35 @@ proptest! {
         prop_assert_eq!(depth(table), kinds.len().min(MAX_HEADER_DEPTH));
     }
 }
+
+#[test]
+fn where_a_message_was_published_to_is_read_as_text_however_it_comes_in() {
+    let deliver = |key: &[u8]| {
+        let tag = [0, 0, 0, 0, 0, 0, 0, 7, 1];
+        let arguments =
+            [&[0, 60, 0, 60, 3][..], b"tag", &tag, &[4], b"\xff\xfeok", &[u8::try_from(key.len()).unwrap()], key];
+        frame_of(METHOD, &arguments.concat())
+    };
+    let got = |exchange: &[u8]| {
+        let arguments = [&[0, 60, 0, 71, 0, 0, 0, 0, 0, 0, 0, 7, 0, 2][..], exchange, &[0, 0, 0, 0, 9]];
+        frame_of(METHOD, &arguments.concat())
+    };
+    let bytes = [deliver(b"order.\xe9"), got(b"\xc3\xa9"), got(b"\xc3("), deliver(&[0xff; 255])].concat();
+    let mut expected = [deliver(b"order.?"), got(b"\xc3\xa9"), got(b"?("), deliver(&[b'?'; 255])].concat();
+    while let Some(at) = expected.windows(4).position(|bytes| bytes == b"\xff\xfeok") {
+        expected[at..at + 2].fill(b'?');
+    }
+    for pieces in [&[1][..], &[8], &[3, 500], &[4096]] {
+        assert_eq!(inspected(&bytes, pieces, 4096), expected, "{pieces:?}");
+    }
+}
+
+#[test]
+fn other_methods_and_broken_ones_pass_as_they_are() {
+    for payload in
+        [&b""[..], b"\0\x3c", b"\0\x3c\0\x3c", b"\0\x3c\0\x3c\xff\xff", b"\0\x3c\0\x50\xff\xff\xff", &[0xff; 900]]
+    {
+        let bytes = frame_of(METHOD, payload);
+        assert_eq!(inspected(&bytes, &[5], 64), bytes, "{payload:?}");
+    }
+}
