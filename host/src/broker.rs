@@ -72,7 +72,7 @@ pub struct Delivery {
     /// The broker says that it handed this message over before.
     pub redelivered: bool,
     /// Settles this delivery, on the channel, assignment or lease that it came on (rule 13).
-    pub settler: Box<dyn Settler>,
+    pub settler: Arc<dyn Settler>,
     /// Cancelled when this delivery can no longer be settled.
     pub lost: CancellationToken,
 }
@@ -218,6 +218,18 @@ pub enum PublishError {
     /// This message or its headers are too large. Concerns the message; a smaller copy may pass.
     #[error("too large: {0}")]
     TooLarge(String),
+}
+
+impl PublishError {
+    /// The class, for metrics and traces.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Outage(_) => "outage",
+            Self::Refused(_) => "refused",
+            Self::TooLarge(_) => "too-large",
+        }
+    }
 }
 
 /// Why a settle does not count.

@@ -25,6 +25,7 @@ mod settings;
 mod settings_file;
 mod source;
 mod suggestion;
+mod telemetry;
 mod tiers;
 mod trust;
 
@@ -45,6 +46,7 @@ pub use route::{DeduplicateConfig, RequeueConfig, RouteConfig};
 pub use secret::{Secret, SecretUrl};
 pub(crate) use settings_file::SettingsFile;
 use source::Source;
+pub use telemetry::TelemetryConfig;
 
 use crate::policy::trust::Trust;
 
@@ -55,6 +57,8 @@ pub struct Config {
     pub host: HostConfig,
     /// Where policies come from and what one decision may use.
     pub policies: PoliciesConfig,
+    /// Where traces go; `None` where nothing is traced.
+    pub telemetry: Option<TelemetryConfig>,
     /// The brokers by name. At least those that routes use.
     pub brokers: BTreeMap<String, BrokerConfig>,
     /// The routes, in the file's order. At least one, their names distinct.
@@ -112,6 +116,7 @@ impl Config {
         let watched = |policies: &PoliciesConfig| PoliciesConfig { trust: Trust::default(), ..policies.clone() };
         self.host == other.host
             && watched(&self.policies) == watched(&other.policies)
+            && self.telemetry == other.telemetry
             && self.brokers == other.brokers
             && self.routes.iter().map(fixed).eq(other.routes.iter().map(fixed))
     }

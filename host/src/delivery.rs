@@ -16,7 +16,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-pub use arrival::{Arrival, KnownStarts, Work};
+pub use arrival::{Arrival, FailedElsewhere, KnownStarts, Work};
 pub use header_names::HeaderNames;
 pub(crate) use header_names::is_broker_owned;
 pub use machine::Machine;

@@ -23,6 +23,7 @@ use async_trait::async_trait;
 use crate::broker::Origin;
 use crate::handler_error::HandlerError;
 use crate::message::Message;
+use crate::trace_context::TraceContext;
 
 /// Processes messages, many at a time.
 #[async_trait]
@@ -44,4 +45,22 @@ pub struct Call {
     pub attempt: u32,
     /// The broker says that it handed this message over before.
     pub redelivered: bool,
+    /// The `traceparent` of the host's own span for this run, where the host traces and this trace is recorded.
+    pub own_traceparent: Option<Arc<str>>,
+}
+
+impl Call {
+    /// What the handler's own spans are children of, as W3C writes it: the host's span where there is one, else what the
+    /// message came with. Without a trace, or with one that makes no sense, nothing.
+    #[must_use]
+    pub fn traceparent(&self) -> Option<&str> {
+        let senders = || TraceContext::of(&self.message).map(|context| context.traceparent);
+        self.own_traceparent.as_deref().or_else(senders)
+    }
+
+    /// The `tracestate` that goes with it, as the message came with it.
+    #[must_use]
+    pub fn tracestate(&self) -> Option<&str> {
+        TraceContext::of(&self.message)?.tracestate
+    }
 }

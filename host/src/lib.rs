@@ -10,6 +10,7 @@
 //! * [`route`]: drives deliveries through the machine: slots, timers, drain.
 //! * [`store`]: what is kept on disk across restarts.
 //! * [`event`], [`observer`]: what happened, for whoever watches.
+//! * [`telemetry`], [`trace_context`]: the same as traces, and the traces that messages come with.
 //! * [`dead_letters`]: reading dead letters without taking them away, and putting them back.
 //! * [`config`], [`admin`], [`host`]: the program's parts; [`cli`] its commands.
 
@@ -29,7 +30,9 @@ pub mod observer;
 pub mod policy;
 pub mod route;
 pub mod store;
+pub mod telemetry;
 pub mod timestamp;
 mod toml_json;
 pub mod topic;
+pub mod trace_context;
 pub mod verdict;

@@ -11,15 +11,17 @@ pub mod health;
 mod log;
 pub mod metrics;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::broadcast;
 
 use crate::event::{Event, EventKind};
+use crate::telemetry::Traces;
 use crate::timestamp::Timestamp;
 
 pub use health::HealthWindow;
+pub(crate) use metrics::SpansLost;
 pub use metrics::{Metrics, RouteMetrics};
 
 /// Events that a subscriber may be behind before it misses the oldest.
@@ -39,6 +41,7 @@ struct Shared {
     /// Set by the first subscription. Until then `emit` does not touch the stream, whose subscriber count takes a lock.
     subscribed: AtomicBool,
     metrics: Metrics,
+    traces: OnceLock<Traces>,
 }
 
 impl Observer {
@@ -53,7 +56,9 @@ impl Observer {
     #[must_use]
     pub fn with_capacity(events: usize) -> Self {
         let (stream, _) = broadcast::channel(events.clamp(STREAM_CAPACITY, LARGEST_STREAM_CAPACITY));
-        Self { shared: Arc::new(Shared { stream, subscribed: AtomicBool::new(false), metrics: Metrics::new() }) }
+        let subscribed = AtomicBool::new(false);
+        let shared = Shared { stream, subscribed, metrics: Metrics::new(), traces: OnceLock::new() };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Records that something happened on a route: logs it, counts it and hands it to the subscribers. Never waits.
@@ -76,6 +81,16 @@ impl Observer {
         let receiver = self.shared.stream.subscribe();
         self.shared.subscribed.store(true, Ordering::Release);
         receiver
+    }
+
+    /// From now on deliveries are traced. Gives `traces` back where they are traced already.
+    pub(crate) fn trace_with(&self, traces: Traces) -> Result<(), Traces> {
+        self.shared.traces.set(traces)
+    }
+
+    /// What makes spans, where deliveries are traced.
+    pub(crate) fn traces(&self) -> Option<&Traces> {
+        self.shared.traces.get()
     }
 
     /// The metrics that events are counted in, and those that the route driver sets.

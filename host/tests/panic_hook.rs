@@ -27,6 +27,7 @@ fn a_handlers_panic_has_its_trace_and_the_programs_own_hook_sees_every_panic() {
             route: "orders".into(),
             attempt,
             redelivered: false,
+            own_traceparent: None,
         };
         let error = runtime.block_on(handler.handle(&call)).unwrap_err();
         assert_eq!((error.kind, error.text), ("panic".to_owned(), format!("attempt {attempt}")));

@@ -64,6 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "path": self.path,
             # Only a copy that came out of a tier has it.
             "tier": self.headers["reprieve-header-reprieve-tier"],
+            "traceparent": self.headers["traceparent"],
             "body": body.decode("latin-1"),
         }
         run = self.account.begin(entry)

@@ -1,4 +1,5 @@
 //! What the tests share: peers that are not our own code, and policies that no compiler makes.
 
+pub mod collector;
 pub mod rabbitmq;
 pub mod small_policy;

@@ -6,7 +6,7 @@ use crate::{rabbitmq, test_policies, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the measurements whose name holds this: decisions, rejected-swaps, program, queue
+    /// Only the measurements whose name holds this: decisions, rejected-swaps, program, queue, sleepers
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Instead: one decision by Reprieve beside the same in native Rust, Extism, Rego and rhai; builds for some minutes

@@ -17,6 +17,8 @@ use super::ConfigArgument;
 use crate::admin::{self, AdminState};
 use crate::config::Config;
 use crate::host::{Host, HostSpec};
+use crate::telemetry::Telemetry;
+
 pub use log::LogFormat;
 use service_manager::ServiceManager;
 use signals::{Asked, Signals};
@@ -54,6 +56,9 @@ Exit codes:
   1  something failed while running
   2  the arguments or the configuration are wrong";
 
+/// The last traces may take so long to reach a collector.
+const LONGEST_FLUSH: Duration = Duration::from_secs(5);
+
 /// Runs the host until it is told to stop.
 ///
 /// # Errors
@@ -79,6 +84,8 @@ async fn serve(path: &Path) -> anyhow::Result<()> {
     let listener = admin::server::bind(&config.host.admin.to_string()).await?;
     info!(version = env!("CARGO_PKG_VERSION"), config = %path.display(), admin = %listener.local_addr()?, "starting");
 
+    let telemetry = config.telemetry.as_ref().map(|telemetry| Telemetry::start(telemetry.try_into()?, &spec.observer));
+    let telemetry = telemetry.transpose()?;
     let host = tokio::select! {
         host = Host::start(spec) => host?,
         () = signals.stop() => {
@@ -105,7 +112,7 @@ async fn serve(path: &Path) -> anyhow::Result<()> {
         never = manager.attend(host.status(), host.pulse()) => match never {},
     }
     manager.stopping();
-    end(host, &mut signals, stop_admin, admin).await
+    end(host, telemetry, &mut signals, stop_admin, admin).await
 }
 
 /// Reloads as often as it is asked to.
@@ -123,6 +130,7 @@ async fn until_stopped(host: &Host, path: &Path, config: &Config, signals: &mut 
 /// Stops in order; a second signal stops at once, which leaves unsettled messages to their brokers.
 async fn end(
     host: Host,
+    telemetry: Option<Telemetry>,
     signals: &mut Signals,
     stop_admin: tokio::sync::oneshot::Sender<()>,
     admin: tokio::task::JoinHandle<std::io::Result<()>>,
@@ -130,6 +138,9 @@ async fn end(
     tokio::select! {
         () = host.shutdown() => {}
         () = signals.stop() => anyhow::bail!("stopped at once by a second signal; messages in work go back to their brokers"),
+    }
+    if let Some(telemetry) = telemetry {
+        telemetry.end(LONGEST_FLUSH).await;
     }
     drop(stop_admin);
     admin.await.context("the admin listener ended badly")?.context("the admin listener failed")

@@ -13,7 +13,7 @@ use super::retry::read_retry;
 use super::route::WrittenRoute;
 use super::section::Section;
 use super::source::Source;
-use super::{Config, HostConfig, Places, PoliciesConfig};
+use super::{Config, HostConfig, Places, PoliciesConfig, TelemetryConfig};
 use crate::topic::Tier;
 
 /// The configuration that a text means, or all that is wrong with it.
@@ -31,6 +31,7 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
     let folder = source.path.parent().unwrap_or(Path::new(""));
     let host = HostConfig::read(file.section("host", "[host]"), folder);
     let policies = PoliciesConfig::read(file.section("policies", "[policies]"), folder);
+    let telemetry = TelemetryConfig::read(file.section("telemetry", "[telemetry]"));
     let (brokers, broker_names) = read_brokers(file.section("brokers", "[brokers]"), folder);
     let defaults = read_defaults(file.section("defaults", "[defaults]"));
     let routes = read_routes(&file, folder, &host.tiers, &defaults);
@@ -48,7 +49,7 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
     let warnings = problems.finish()?;
     // Without an error every route is complete.
     let routes = routes.into_iter().flatten().collect();
-    Ok(Config { host, policies, brokers, routes, warnings, source: source.clone(), places })
+    Ok(Config { host, policies, telemetry, brokers, routes, warnings, source: source.clone(), places })
 }
 
 fn report_syntax(problems: &Problems<'_>, error: &toml::de::Error, text: &str) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 pub use command::CommandConfig;
 pub use http::HttpConfig;
+pub(super) use http::read_headers;
 pub use judge::JudgeConfig;
 
 use super::section::Section;

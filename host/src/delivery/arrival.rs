@@ -42,14 +42,18 @@ pub enum Work {
     /// Run the handler.
     Handle,
     /// The message is a failure already; judge it.
-    Judge {
-        /// What it failed with elsewhere.
-        error: HandlerError,
-        /// The queue that it failed on, where that is known.
-        back_to: Option<String>,
-        /// Why it is parked unjudged: it did not fail, it died of something else.
-        unjudged: Option<String>,
-    },
+    Judge(Box<FailedElsewhere>),
+}
+
+/// What is known of a message that another consumer failed on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedElsewhere {
+    /// What it failed with.
+    pub error: HandlerError,
+    /// The queue that it failed on, where that is known.
+    pub back_to: Option<String>,
+    /// Why it is parked unjudged: it did not fail, it died of something else.
+    pub unjudged: Option<String>,
 }
 
 /// What the headers of a copy say about its past on this route.

@@ -11,7 +11,7 @@ pub(super) fn attributes(arrival: &Arrival, past: &Past, rules: &Rules) -> Vec<(
     let (exchange, routing_key) = match arrival.work {
         Work::Handle => first_published(arrival, past, rules),
         // Of such a message the broker says only how it came to be parked.
-        Work::Judge { .. } => (None, None),
+        Work::Judge(_) => (None, None),
     };
     [
         (attribute::FIRST_FAILED_AT, first_failed_at),

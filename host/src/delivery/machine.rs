@@ -14,7 +14,9 @@ use settling::Settling;
 use super::arrival::Past;
 use super::attributes::attributes;
 use super::resolve::{Outcome, Resolved, Situation, resolve};
-use super::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Pause, Rules, Work, fallback};
+use super::{
+    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Pause, Rules, Work, fallback,
+};
 use crate::broker::Target;
 use crate::event::{EventKind, Ruling, Subject};
 use crate::failure::Failure;
@@ -46,12 +48,13 @@ pub struct Machine {
 
 #[derive(Debug, Clone)]
 enum State {
+    // Deliveries sleep in their tens of thousands: what few of them carry is boxed.
     New,
     Running,
     Judging(Arc<Failure>),
     Waiting(Next),
-    Publishing(Publishing),
-    Parking(Publishing),
+    Publishing(Box<Publishing>),
+    Parking(Box<Publishing>),
     Settling(Settling),
     Ended,
 }
@@ -60,7 +63,7 @@ enum State {
 #[derive(Debug, Clone)]
 enum Next {
     Attempt,
-    Publish(Publishing),
+    Publish(Box<Publishing>),
     Settle(Settling),
 }
 
@@ -94,6 +97,7 @@ impl Machine {
             route: Arc::clone(&self.rules.route),
             attempt,
             redelivered: self.arrival.redelivered,
+            own_traceparent: None,
         }
     }
 
@@ -135,7 +139,8 @@ impl Machine {
         if self.stopping {
             return self.release("shutdown", effects);
         }
-        if let Work::Judge { error, unjudged, .. } = self.arrival.work.clone() {
+        if let Work::Judge(elsewhere) = &self.arrival.work {
+            let FailedElsewhere { error, unjudged, .. } = FailedElsewhere::clone(elsewhere);
             self.attempt = self.attempt.saturating_add(1);
             return match unjudged {
                 Some(why) => {
@@ -156,8 +161,8 @@ impl Machine {
         let expired = self.past.expires_at.filter(|at| *at <= now && self.attempt > 0);
         match (expired, &self.arrival.work) {
             (Some(at), _) => self.judge(HandlerError::expired(at), circumstances, now, effects),
-            (None, Work::Judge { error, .. }) => {
-                let error = error.clone();
+            (None, Work::Judge(elsewhere)) => {
+                let error = elsewhere.error.clone();
                 self.judge(error, circumstances, now, effects)
             }
             (None, Work::Handle) if self.is_interrupted() => {
@@ -245,7 +250,7 @@ impl Machine {
             Outcome::Again { wait } => return self.retry(wait, ruling, now, effects),
             Outcome::Requeue { cooldown } => return self.cool_down(cooldown, ruling, effects),
             Outcome::Drop => {
-                let report = EventKind::Dropped { subject: self.subject(), ruling };
+                let report = Box::new(EventKind::Dropped { subject: self.subject(), ruling });
                 return self.acknowledge(Ending::Dropped, Some(report), effects);
             }
             Outcome::Delay { tier, due } => {
@@ -305,7 +310,8 @@ impl Machine {
 
     fn situation(&self, now: Timestamp) -> Situation {
         let has_handler = matches!(self.arrival.work, Work::Handle);
-        let can_return = has_handler || matches!(&self.arrival.work, Work::Judge { back_to: Some(_), .. });
+        let can_return =
+            has_handler || matches!(&self.arrival.work, Work::Judge(elsewhere) if elsewhere.back_to.is_some());
         let requeues = self.arrival.known.requeues;
         let held = now.since(self.arrival.at);
         let interrupted = has_handler && self.is_interrupted();
@@ -314,8 +320,8 @@ impl Machine {
 
     fn origin_topic(&self) -> &str {
         match &self.arrival.work {
-            Work::Judge { back_to: Some(queue), .. } => queue,
-            _ => &self.rules.source,
+            Work::Judge(elsewhere) => elsewhere.back_to.as_deref().unwrap_or(&self.rules.source),
+            Work::Handle => &self.rules.source,
         }
     }
 

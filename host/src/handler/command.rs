@@ -2,8 +2,9 @@
 //!
 //! The body is its standard input; what it writes to standard output is thrown away. It learns about the message
 //! from its environment: `REPRIEVE_ROUTE`, `REPRIEVE_ATTEMPT` (from 1), `REPRIEVE_REDELIVERED` (`true` or `false`),
-//! and, where the message has them, `REPRIEVE_ID`, `REPRIEVE_KEY` and `REPRIEVE_CONTENT_TYPE`. A value that is longer
-//! than 4 KiB or cannot stand in an environment is left out.
+//! and, where the message has them, `REPRIEVE_ID`, `REPRIEVE_KEY` and `REPRIEVE_CONTENT_TYPE`, and the trace
+//! that its own spans belong to as `TRACEPARENT` and `TRACESTATE`. A value that is longer than 4 KiB or cannot stand in
+//! an environment is left out.
 //!
 //! Exit code 0 is success. Anything else is an error: kind `exit-CODE`, or `signal-NUMBER` where a signal ended the
 //! program; the last line on standard error is its text, the last 8 KiB there its detail. A line
@@ -157,7 +158,7 @@ impl Handler for CommandHandler {
     }
 }
 
-fn variables(call: &Call) -> [(&'static str, Option<String>); 6] {
+fn variables(call: &Call) -> [(&'static str, Option<String>); 8] {
     let message = &call.message;
     let key = message.key.as_deref().and_then(|key| std::str::from_utf8(key).ok());
     [
@@ -167,6 +168,8 @@ fn variables(call: &Call) -> [(&'static str, Option<String>); 6] {
         ("REPRIEVE_ID", message.id.clone()),
         ("REPRIEVE_KEY", key.map(str::to_owned)),
         ("REPRIEVE_CONTENT_TYPE", message.properties.content_type.clone()),
+        ("TRACEPARENT", call.traceparent().map(str::to_owned)),
+        ("TRACESTATE", call.tracestate().map(str::to_owned)),
     ]
 }
 

@@ -12,10 +12,11 @@
 //! | `reprieve-route` | the route's name |
 //! | `reprieve-key` | the message's key, where it has one |
 //! | `reprieve-content-encoding` | the message's content encoding, where it has one |
+//! | `traceparent`, `tracestate` | the trace that the handler's own spans belong to, where there is one |
 //! | `reprieve-header-NAME` | each text or whole-number header of the message |
 //!
 //! What HTTP does not allow in a header (a line break, a space in a name) is left out rather than altered. So are
-//! values of the first six past 512 bytes, and message headers past 64 or past 5 KiB in all: servers refuse a request
+//! values of the other headers past 512 bytes, and message headers past 64 or past 5 KiB in all: servers refuse a request
 //! whose headers are too many or too large.
 //!
 //! # An error

@@ -16,7 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::event::{EventKind, Ruling, Subject};
-use labels::{DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels};
+use labels::{DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels, SpanLabels};
 pub use route::RouteMetrics;
 
 /// The content type of [`Metrics::encode`]'s text.
@@ -30,6 +30,16 @@ const DECISION_SECONDS: [f64; 12] =
 const HANDLER_SECONDS: [f64; 12] = [0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0];
 
 type HistogramFamily = Family<RouteLabels, Histogram>;
+
+/// Counts spans that no collector gets.
+#[derive(Debug, Clone)]
+pub(crate) struct SpansLost(Family<SpanLabels, Counter>);
+
+impl SpansLost {
+    pub(crate) fn count(&self, why: &'static str, spans: u64) {
+        self.0.get_or_create(&SpanLabels { why }).inc_by(spans);
+    }
+}
 
 /// All metrics of one host.
 pub struct Metrics {
@@ -45,6 +55,7 @@ struct Families {
     overrides: Family<RouteLabels, Counter>,
     policy_faults: Family<FaultLabels, Counter>,
     skipped: Family<SkipLabels, Counter>,
+    spans_lost: Family<SpanLabels, Counter>,
     in_flight: Family<RouteLabels, Gauge>,
     intake_paused: Family<RouteLabels, Gauge>,
     held: Family<RouteLabels, Gauge>,
@@ -62,6 +73,7 @@ impl Metrics {
             overrides: Family::default(),
             policy_faults: Family::default(),
             skipped: Family::default(),
+            spans_lost: Family::default(),
             in_flight: Family::default(),
             intake_paused: Family::default(),
             held: Family::default(),
@@ -100,6 +112,11 @@ impl Metrics {
             }
             None => drop(self.families.dead_letter_depth.remove(&labels)),
         }
+    }
+
+    /// Where spans are counted that are not exported.
+    pub(crate) fn spans_lost(&self) -> SpansLost {
+        SpansLost(self.families.spans_lost.clone())
     }
 
     /// Every metric as text for a Prometheus scrape, of the type [`CONTENT_TYPE`].
@@ -205,6 +222,11 @@ impl Families {
             "skipped",
             "Deliveries that were acknowledged without an attempt, by how the host knew that they were dealt with",
             self.skipped.clone(),
+        );
+        registry.register(
+            "spans_lost",
+            "Spans that the collector does not have: the queue was full, exporting failed, or it rejected them",
+            self.spans_lost.clone(),
         );
         registry.register("in_flight", "Deliveries that hold a slot of the route", self.in_flight.clone());
         registry.register("intake_paused", "1 while the route takes no new messages", self.intake_paused.clone());

@@ -9,19 +9,21 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, error};
 
 use super::intake::Epoch;
 use super::memory::{CopyKey, Remembered};
 use super::suspects::{Part, Turn};
 use super::{Route, RouteWork, park};
-use crate::broker::{Delivery, Origin, Settlement, Settler};
-use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Parcel, Work};
+use crate::broker::{Delivery, Settlement};
+use crate::delivery::{
+    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work,
+};
 use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
 use crate::message::Message;
+use crate::telemetry::{DeliverySpans, Place};
 
 /// What is under way for the machine; it resolves to the machine's next input, and the turn that an attempt which follows
 /// may need.
@@ -29,55 +31,57 @@ type Operation = Pin<Box<dyn Future<Output = (Input, Option<Turn>)> + Send>>;
 
 impl Route {
     /// Takes a delivery from its slot to its end.
-    pub(super) async fn drive(self: Arc<Self>, delivery: Delivery, epoch: Arc<Epoch>, slot: OwnedSemaphorePermit) {
-        self.metrics.in_flight.inc();
-        let id = delivery.message.id.clone();
-        let settler: Arc<dyn Settler> = Arc::from(delivery.settler);
-        let delivery = InWork {
-            message: delivery.message,
-            origin: delivery.origin,
-            redelivered: delivery.redelivered,
-            lost: delivery.lost,
-            settler: Arc::clone(&settler),
-        };
-        let lost = delivery.lost.clone();
-        // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
-        if AssertUnwindSafe(self.take_on(delivery, &epoch)).catch_unwind().await.is_err() {
-            error!(route = %self.spec.name, id, "a panic while a delivery was in work: it goes back to the broker");
-            self.cool_down_after_panic(&lost).await;
-            if let Err(error) = settler.settle(Settlement::Release).await {
-                error!(route = %self.spec.name, id, %error, "it could not be handed back");
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async function keeps its arguments twice, and tens of thousands sleep here"
+    )]
+    pub(super) fn drive(
+        self: Arc<Self>,
+        mut delivery: Delivery,
+        epoch: Arc<Epoch>,
+        slot: OwnedSemaphorePermit,
+    ) -> impl Future<Output = ()> + Send {
+        async move {
+            self.metrics.in_flight.inc();
+            // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
+            if AssertUnwindSafe(self.take_on(&mut delivery, &epoch)).catch_unwind().await.is_err() {
+                Box::pin(self.hand_back_after_panic(&delivery)).await;
             }
+            self.metrics.in_flight.dec();
+            drop(slot);
         }
-        self.metrics.in_flight.dec();
-        drop(slot);
     }
 
     /// What panics once will do so again as soon as the message is back, and must not spin (rule 5).
-    async fn cool_down_after_panic(&self, lost: &CancellationToken) {
+    async fn hand_back_after_panic(&self, delivery: &Delivery) {
+        let (route, id) = (&self.spec.name, &delivery.message.id);
+        error!(%route, id, "a panic while a delivery was in work: it goes back to the broker");
         tokio::select! {
             () = sleep(self.spec.requeue.max) => {}
-            () = lost.cancelled() => {}
+            () = delivery.lost.cancelled() => {}
             () = self.intake_ended.cancelled() => {}
+        }
+        if let Err(error) = delivery.settler.settle(Settlement::Release).await {
+            error!(%route, id, %error, "it could not be handed back");
         }
     }
 
-    async fn take_on(self: &Arc<Self>, delivery: InWork, epoch: &Epoch) {
+    async fn take_on(self: &Arc<Self>, delivery: &mut Delivery, epoch: &Epoch) {
         let may_be_known = delivery.redelivered && !self.memory.is_empty();
         let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
         let suspicion = self.suspicion.as_ref();
         let part = suspicion.and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered));
         let known = match key.and_then(|key| self.memory.take(key)) {
             // The outcome of this copy is durable already; only its ack was lost (rule 13).
-            Some(Remembered::Done) => return self.acknowledge_unrun(&delivery, epoch, SkipReason::AckLost).await,
+            Some(Remembered::Done) => return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await,
             Some(Remembered::Open(known)) => Some(known),
             None => part.as_ref().and_then(Part::known),
         };
-        if self.is_duplicate(&delivery.message, &delivery.origin).await {
+        if self.spec.deduplicate.is_some() && Box::pin(self.is_duplicate(&delivery.message, &delivery.origin)).await {
             if let Some(part) = &part {
                 part.is_cleared();
             }
-            return self.acknowledge_unrun(&delivery, epoch, SkipReason::Duplicate).await;
+            return self.acknowledge_unrun(delivery, epoch, SkipReason::Duplicate).await;
         }
         self.run_machine(delivery, epoch, known.unwrap_or_default(), part.map(Arc::new)).await;
     }
@@ -89,7 +93,7 @@ impl Route {
     }
 
     /// Settles a message that was dealt with before.
-    async fn acknowledge_unrun(&self, delivery: &InWork, epoch: &Epoch, why: SkipReason) {
+    async fn acknowledge_unrun(&self, delivery: &Delivery, epoch: &Epoch, why: SkipReason) {
         if delivery.settler.settle(Settlement::Ack).await.is_err() {
             self.remember(&delivery.message, Remembered::Done);
             return;
@@ -102,35 +106,32 @@ impl Route {
 
     async fn run_machine(
         self: &Arc<Self>,
-        delivery: InWork,
+        delivery: &mut Delivery,
         epoch: &Epoch,
         known: KnownStarts,
         part: Option<Arc<Part>>,
     ) {
-        let InWork { message, origin, redelivered, lost, settler } = delivery;
-        let work = match &self.spec.work {
-            RouteWork::Handle { .. } => Work::Handle,
-            RouteWork::Judge(settings) => {
-                let judge::Reading { error, back_to, unjudged, .. } = judge::read(&message, settings);
-                Work::Judge { error, back_to, unjudged }
-            }
-        };
-        let arrival = Arrival { message: Arc::clone(&message), origin, redelivered, known, work, at: self.now() };
+        let spans = self.observer.traces().map(|traces| {
+            let (route, source) = (Arc::clone(&self.spec.name), Arc::clone(&self.spec.source));
+            let place = Place { route, source, system: self.spec.broker.capabilities().kind };
+            Box::new(DeliverySpans::new(traces.clone(), place, Arc::clone(&delivery.message), &delivery.origin))
+        });
+        let arrival = self.arrival(delivery, known);
         let start = Input::Start(self.circumstances(match &arrival.work {
-            Work::Judge { error, .. } => Some(error),
+            Work::Judge(elsewhere) => Some(&elsewhere.error),
             Work::Handle => None,
         }));
         let mut life = Life {
             route: self,
             epoch,
+            delivery,
             machine: Machine::new(Arc::clone(&epoch.rules), arrival),
-            message,
-            redelivered,
-            settler,
-            operation: None,
+            operation: UnderWay(None),
+            goes_back: false,
             part,
             turn: None,
             held: false,
+            spans,
             ending: None,
         };
         life.start(start);
@@ -138,17 +139,30 @@ impl Route {
         while life.ending.is_none() {
             let input = tokio::select! {
                 biased;
-                (input, turn) = life.operation() => {
+                (input, turn) = life.operation.next() => {
                     life.turn = turn;
                     input
                 }
-                () = lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
+                () = life.delivery.lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
                 () = self.shutdown.abort.cancelled(), if !aborts => { aborts = true; Input::Abort }
                 () = self.intake_ended.cancelled(), if !drains => { drains = true; Input::Shutdown }
             };
             life.take(input);
         }
         life.end();
+    }
+
+    fn arrival(&self, delivery: &mut Delivery, known: KnownStarts) -> Arrival {
+        let message = Arc::clone(&delivery.message);
+        let work = match &self.spec.work {
+            RouteWork::Handle { .. } => Work::Handle,
+            RouteWork::Judge(settings) => {
+                let judge::Reading { error, back_to, unjudged, .. } = judge::read(&message, settings);
+                Work::Judge(Box::new(FailedElsewhere { error, back_to, unjudged }))
+            }
+        };
+        let origin = std::mem::take(&mut delivery.origin);
+        Arrival { message, origin, redelivered: delivery.redelivered, known, work, at: self.now() }
     }
 
     fn circumstances(&self, error: Option<&HandlerError>) -> Circumstances {
@@ -193,61 +207,63 @@ impl Route {
     }
 }
 
-/// A delivery whose settler outlives a panic.
-struct InWork {
-    message: Arc<Message>,
-    origin: Origin,
-    redelivered: bool,
-    lost: CancellationToken,
-    settler: Arc<dyn Settler>,
+/// What is under way for a delivery, if anything is.
+struct UnderWay(Option<Operation>);
+
+impl UnderWay {
+    /// What comes of it; for ever where nothing is under way.
+    async fn next(&mut self) -> (Input, Option<Turn>) {
+        match &mut self.0 {
+            Some(operation) => {
+                let outcome = operation.await;
+                self.0 = None;
+                outcome
+            }
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// One delivery in work.
 struct Life<'r> {
     route: &'r Arc<Route>,
     epoch: &'r Epoch,
+    delivery: &'r Delivery,
     machine: Machine,
-    message: Arc<Message>,
-    redelivered: bool,
-    settler: Arc<dyn Settler>,
-    operation: Option<Operation>,
+    operation: UnderWay,
+    /// The broker was told to take it back.
+    goes_back: bool,
     /// `None` where nothing is suspected to have ended the host before.
     part: Option<Arc<Part>>,
     /// Leave to run the attempt that begins now.
     turn: Option<Turn>,
     /// Counted among those that are held because publishing fails.
     held: bool,
+    /// `None` where nothing is traced.
+    spans: Option<Box<DeliverySpans>>,
     ending: Option<Ending>,
 }
 
 impl Life<'_> {
-    /// What is under way; for ever where nothing is.
-    async fn operation(&mut self) -> (Input, Option<Turn>) {
-        match &mut self.operation {
-            Some(operation) => {
-                let outcome = operation.await;
-                self.operation = None;
-                outcome
-            }
-            None => std::future::pending().await,
-        }
-    }
-
     /// Begins at once, or when it is this delivery's turn.
     fn start(&mut self, start: Input) {
         match self.part.clone() {
             None => self.take(start),
-            Some(part) => self.operation = Some(Box::pin(async move { (start, Some(part.turn().await)) })),
+            Some(part) => self.operation = UnderWay(Some(Box::pin(async move { (start, Some(part.turn().await)) }))),
         }
     }
 
     fn take(&mut self, input: Input) {
         let is_loss = input == Input::Lost;
+        if let Some(spans) = &mut self.spans {
+            spans.hears(&input);
+        }
         let mut effects = Vec::with_capacity(4);
         self.machine.handle(input, self.route.now(), &mut effects);
-        // The broker may hand it over again while its handler still runs.
-        if is_loss {
-            self.route.remember(&self.message, Remembered::Open(self.machine.known_starts()));
+        // The broker may hand it over again while its handler still runs. What is on its way back was remembered when its settle
+        // was sent, and may have been here again since.
+        if is_loss && !self.goes_back {
+            self.remember_open();
         }
         for effect in effects {
             self.carry_out(effect);
@@ -256,11 +272,13 @@ impl Life<'_> {
         self.turn = None;
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn carry_out(&mut self, mut effect: Effect) {
         let route = Arc::clone(self.route);
+        let own_traceparent = self.spans.as_mut().and_then(|spans| spans.sees(&mut effect));
         match effect {
             Effect::Run { attempt } => {
-                let (call, known, turn) = (self.machine.call(attempt), self.machine.known_starts(), self.turn.take());
+                let call = Call { own_traceparent, ..self.machine.call(attempt) };
+                let (known, turn) = (self.machine.known_starts(), self.turn.take());
                 self.begin(route.attempt(call, known, turn));
             }
             Effect::Judge(failure) => {
@@ -271,7 +289,7 @@ impl Life<'_> {
                     Input::Judged(decision)
                 });
             }
-            Effect::Wait(wait) => self.operation = Some(self.wait(wait)),
+            Effect::Wait(wait) => self.operation = UnderWay(Some(self.wait(wait))),
             Effect::Publish(publication) => self.begin(async move {
                 let broker = &route.spec.broker;
                 Input::Published(broker.publish(&publication.target, &publication.message).await)
@@ -280,12 +298,13 @@ impl Life<'_> {
             Effect::Settle(settlement) => {
                 // It can be back before the settle has returned.
                 if settlement != Settlement::Ack {
-                    route.remember(&self.message, Remembered::Open(self.machine.known_starts()));
+                    self.remember_open();
+                    self.goes_back = true;
                 }
-                let settler = Arc::clone(&self.settler);
+                let settler = Arc::clone(&self.delivery.settler);
                 self.begin(async move { Input::Settled(settler.settle(settlement).await) });
             }
-            Effect::Stop => self.operation = None,
+            Effect::Stop => self.operation = UnderWay(None),
             Effect::PauseIntake(pause) => route.pauses.pause(pause, route.now()),
             Effect::ResumeIntake => route.pauses.end_outage(),
             Effect::Report(event) => self.report(*event),
@@ -293,8 +312,14 @@ impl Life<'_> {
         }
     }
 
+    fn remember_open(&self) {
+        if let Some(key) = CopyKey::of(&self.delivery.message) {
+            self.route.memory.remember_open(key, self.machine.known_starts(), self.delivery.redelivered);
+        }
+    }
+
     fn begin(&mut self, operation: impl Future<Output = Input> + Send + 'static) {
-        self.operation = Some(Box::pin(operation.map(|input| (input, None))));
+        self.operation = UnderWay(Some(Box::pin(operation.map(|input| (input, None)))));
     }
 
     fn wait(&self, wait: Duration) -> Operation {
@@ -328,11 +353,11 @@ impl Life<'_> {
     fn end(self) {
         match self.ending {
             Some(Ending::Lost { durable: true }) => {
-                debug!(route = %self.route.spec.name, id = self.message.id, "the ack was lost after the outcome was durable");
+                debug!(route = %self.route.spec.name, id = self.delivery.message.id, "the ack was lost after the outcome was durable");
                 if let Some(part) = &self.part {
                     part.is_cleared();
                 }
-                self.route.remember(&self.message, Remembered::Done);
+                self.route.remember(&self.delivery.message, Remembered::Done);
             }
             Some(Ending::Lost { durable: false } | Ending::Requeued | Ending::Released) | None => {}
             Some(_) => {
@@ -340,11 +365,11 @@ impl Life<'_> {
                     part.is_cleared();
                 }
                 // Another hand-over of this copy may have left a memory behind, which must not stand for a later message.
-                if self.redelivered && !self.route.memory.is_empty() {
-                    let key = CopyKey::of(&self.message);
+                if self.delivery.redelivered && !self.route.memory.is_empty() {
+                    let key = CopyKey::of(&self.delivery.message);
                     key.and_then(|key| self.route.memory.take(key));
                 }
-                self.epoch.note_ack(&self.message, &self.route.memory);
+                self.epoch.note_ack(&self.delivery.message, &self.route.memory);
             }
         }
     }

@@ -89,6 +89,16 @@ impl Memory {
         self.lock().put(key, (what, Instant::now()));
     }
 
+    /// A hand-over of a copy ended without an outcome. Where another one had an outcome in between, that stands; but not if
+    /// this was the first hand-over: then what was done was another message, alike to the byte.
+    pub(super) fn remember_open(&self, key: CopyKey, known: KnownStarts, redelivered: bool) {
+        let mut entries = self.lock();
+        let is_done = |(what, since): &(Remembered, Instant)| *what == Remembered::Done && since.elapsed() < BELIEVED;
+        if !(redelivered && entries.peek(&key).is_some_and(is_done)) {
+            entries.put(key, (Remembered::Open(known), Instant::now()));
+        }
+    }
+
     /// What is known of a copy, once: who takes it must remember it again if the copy goes back again.
     pub(super) fn take(&self, key: CopyKey) -> Option<Remembered> {
         let (what, since) = self.lock().pop(&key)?;
@@ -128,6 +138,24 @@ mod tests {
     fn id_and_body_cannot_stand_for_each_other_and_without_an_id_nothing_is_known() {
         assert_ne!(key(&Message::new("ab").with_id("c")), key(&Message::new("b").with_id("ca")));
         assert_eq!(CopyKey::of(&Message::new("b")), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hand_over_that_is_lost_does_not_undo_the_outcome_of_another() {
+        let (memory, key) = (Memory::default(), key(&Message::new("b").with_id("m1")));
+        let known = KnownStarts { starts: 2, ..KnownStarts::default() };
+        memory.remember(key, Remembered::Done);
+        memory.remember_open(key, known, true);
+        assert_eq!(memory.take(key), Some(Remembered::Done));
+
+        memory.remember(key, Remembered::Done);
+        memory.remember_open(key, known, false);
+        assert_eq!(memory.take(key), Some(Remembered::Open(known)), "a first hand-over is of another message");
+
+        memory.remember(key, Remembered::Done);
+        tokio::time::advance(BELIEVED).await;
+        memory.remember_open(key, known, true);
+        assert_eq!(memory.take(key), Some(Remembered::Open(known)), "what was done so long ago was another message");
     }
 
     #[tokio::test(start_paused = true)]

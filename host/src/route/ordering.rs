@@ -152,12 +152,12 @@ impl Route {
 }
 
 fn with_lane(delivery: Delivery, lane: Lane) -> Delivery {
-    Delivery { settler: Box::new(InLane { settler: delivery.settler, _lane: lane }), ..delivery }
+    Delivery { settler: Arc::new(InLane { settler: delivery.settler, _lane: lane }), ..delivery }
 }
 
 /// Settles a delivery, and keeps its lane for as long as anybody could.
 struct InLane {
-    settler: Box<dyn Settler>,
+    settler: Arc<dyn Settler>,
     _lane: Lane,
 }
 

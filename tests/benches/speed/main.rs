@@ -8,6 +8,7 @@ mod fixture;
 mod program;
 mod queue;
 mod rejected_swaps;
+mod sleepers;
 mod table;
 
 use table::Table;
@@ -29,6 +30,9 @@ fn main() -> anyhow::Result<()> {
     }
     if is_wanted("queue") {
         queue::measure(&mut table)?;
+    }
+    if is_wanted("sleepers") {
+        sleepers::measure(&mut table)?;
     }
     table.print();
     Ok(())

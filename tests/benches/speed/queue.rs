@@ -1,70 +1,110 @@
-//! Messages a second from RabbitMQ through a route with a handler that does nothing, beside a bare client with the same
-//! prefetch and one ack a message, in turn.
+//! Messages a second from RabbitMQ through a route, beside a bare client that does the same work: the same prefetch, as
+//! many messages under way, the same publishes with their confirms, and one ack a message. In turn, seven times.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+mod bare;
+mod through_route;
 
-use anyhow::Context as _;
-use futures_util::StreamExt as _;
-use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, BasicQosOptions, QueueDeclareOptions};
-use lapin::types::FieldTable;
+use std::time::Duration;
+
+use lapin::options::{BasicPublishOptions, QueueDeclareOptions};
+use lapin::types::{AMQPValue, FieldTable};
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
-use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use reprieve::handler::{Call, closure::handler_fn};
-use reprieve::handler_error::HandlerError;
-use reprieve::host::{Host, HostSpec, HostedRoute};
-use reprieve::route::{RouteSpec, RouteWork};
-use tokio::sync::Notify;
+use serde_json::json;
 
 use crate::table::{Table, median};
 
-const QUEUE: &str = "reprieve.bench";
-const MESSAGES: usize = 20_000;
-const PREFETCH: u16 = 64;
+const SOURCE: &str = "reprieve.bench";
+const DEAD_LETTERS: &str = "reprieve.bench.dlq";
+/// Short, so that what is measured is the work and not the wait.
+const TIER: Duration = Duration::from_millis(200);
+const TIER_NAME: &str = "reprieve-bench-200ms";
+/// Messages under way at a time.
+const CONCURRENCY: u16 = 32;
 const ROUNDS: usize = 7;
+
+/// What is done with each message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Path {
+    /// Handled, acknowledged.
+    Happy,
+    /// Published to the dead-letter queue, confirmed, acknowledged.
+    DeadLetter,
+    /// Published to a tier, confirmed, acknowledged; and once more acknowledged when it is back.
+    Tier,
+}
+
+impl Path {
+    const fn messages(self) -> usize {
+        match self {
+            Self::Happy => 20_000,
+            Self::DeadLetter | Self::Tier => 5_000,
+        }
+    }
+
+    /// What the standard policy is told, so that it does this.
+    fn settings(self) -> serde_json::Value {
+        match self {
+            Self::Happy | Self::DeadLetter => json!({}),
+            Self::Tier => json!({ "tiers": [TIER_NAME] }),
+        }
+    }
+}
 
 pub(crate) fn measure(table: &mut Table) -> anyhow::Result<()> {
     tokio::runtime::Runtime::new()?.block_on(async {
-        let url = reprieve_tests::rabbitmq::url();
-        let connection = Connection::connect(&url, ConnectionProperties::default()).await?;
+        let connection = Connection::connect(&reprieve_tests::rabbitmq::url(), ConnectionProperties::default()).await?;
         let channel = connection.create_channel().await?;
-        let durable = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
-        channel.queue_declare(QUEUE.into(), durable, FieldTable::default()).await?;
-
-        let (mut ratios, mut ours, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-        for round in 0..ROUNDS {
-            fill(&channel).await?;
-            let without = bare_loop(&url).await?;
-            fill(&channel).await?;
-            let with = through_a_route(&url).await?;
-            eprintln!("round {}: bare {:.0}/s, route {:.0}/s", round + 1, rate(without), rate(with));
-            ratios.push(rate(with) / rate(without));
-            ours.push(rate(with));
-            bare.push(rate(without));
-        }
-        channel.queue_delete(QUEUE.into(), Default::default()).await?;
-        table.row("bare client, 1 KiB, messages a second", format!("{:.0}", median(&mut bare)), "-", true);
-        table.row("route, no-op handler, messages a second", format!("{:.0}", median(&mut ours)), "-", true);
-        let ratio = median(&mut ratios);
-        table.row("route / bare client, median of seven", format!("{ratio:.2}"), ">= 0.90", ratio >= 0.9);
-        Ok(())
+        channel.confirm_select(Default::default()).await?;
+        compare(&channel, Path::Happy, "happy path", 0.95, table).await?;
+        compare(&channel, Path::DeadLetter, "every message dead-lettered", 0.8, table).await?;
+        compare(&channel, Path::Tier, "every message through a tier once", 0.7, table).await?;
+        clean(&channel).await
     })
 }
 
-fn rate(took: Duration) -> f64 {
-    MESSAGES as f64 / took.as_secs_f64()
+async fn compare(channel: &Channel, path: Path, what: &str, goal: f64, table: &mut Table) -> anyhow::Result<()> {
+    let (mut ratios, mut ours, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 1..=ROUNDS {
+        fill(channel, path).await?;
+        // First ours, which declares what the other then uses.
+        let with = rate(path, through_route::run(path).await?);
+        fill(channel, path).await?;
+        let without = rate(path, bare::run(path).await?);
+        eprintln!("{what}, round {round}: bare {without:.0}/s, route {with:.0}/s");
+        ratios.push(with / without);
+        ours.push(with);
+        bare.push(without);
+    }
+    table.row(&format!("{what}, bare client, messages a second"), format!("{:.0}", median(&mut bare)), "-", true);
+    table.row(&format!("{what}, route, messages a second"), format!("{:.0}", median(&mut ours)), "-", true);
+    let ratio = median(&mut ratios);
+    let wanted = format!(">= {goal:.2}");
+    table.row(&format!("{what}, route / bare, median of seven"), format!("{ratio:.2}"), &wanted, ratio >= goal);
+    Ok(())
 }
 
-async fn fill(channel: &Channel) -> anyhow::Result<()> {
-    channel.queue_purge(QUEUE.into(), Default::default()).await?;
-    channel.confirm_select(Default::default()).await?;
+fn rate(path: Path, took: Duration) -> f64 {
+    path.messages() as f64 / took.as_secs_f64()
+}
+
+/// Messages of 1 KiB in new queues, so that no round works on what another left behind.
+async fn fill(channel: &Channel, path: Path) -> anyhow::Result<()> {
+    for queue in [SOURCE, DEAD_LETTERS] {
+        channel.queue_delete(queue.into(), Default::default()).await?;
+        let durable = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
+        let mut arguments = FieldTable::default();
+        if queue == DEAD_LETTERS {
+            // As the host declares one.
+            arguments.insert("x-queue-type".into(), AMQPValue::LongString("quorum".into()));
+        }
+        channel.queue_declare(queue.into(), durable, arguments).await?;
+    }
     let body = vec![b'x'; 1024];
-    let mut confirms = Vec::with_capacity(MESSAGES);
-    for n in 0..MESSAGES {
-        let properties = BasicProperties::default().with_message_id(n.to_string().into());
+    let mut confirms = Vec::with_capacity(path.messages());
+    for n in 0..path.messages() {
+        let properties = BasicProperties::default().with_message_id(n.to_string().into()).with_delivery_mode(2);
         confirms.push(
-            channel.basic_publish("".into(), QUEUE.into(), BasicPublishOptions::default(), &body, properties).await?,
+            channel.basic_publish("".into(), SOURCE.into(), BasicPublishOptions::default(), &body, properties).await?,
         );
     }
     for confirm in confirms {
@@ -73,46 +113,11 @@ async fn fill(channel: &Channel) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The least that a consumer can do.
-async fn bare_loop(url: &str) -> anyhow::Result<Duration> {
-    let connection = Connection::connect(url, ConnectionProperties::default()).await?;
-    let channel = connection.create_channel().await?;
-    channel.basic_qos(PREFETCH, BasicQosOptions::default()).await?;
-    let mut consumer = channel
-        .basic_consume(QUEUE.into(), "bench".into(), BasicConsumeOptions::default(), FieldTable::default())
-        .await?;
-    let mut begin = None;
-    for _ in 0..MESSAGES {
-        let delivery = consumer.next().await.context("the consumer ended")??;
-        begin.get_or_insert_with(Instant::now);
-        delivery.acker.ack(BasicAckOptions::default()).await?;
+async fn clean(channel: &Channel) -> anyhow::Result<()> {
+    let tier = bare::tier_exchange();
+    for queue in [SOURCE, DEAD_LETTERS, tier.as_str()] {
+        channel.queue_delete(queue.into(), Default::default()).await?;
     }
-    let took = begin.context("nothing was consumed")?.elapsed();
-    connection.close(200, "done".into()).await?;
-    Ok(took)
-}
-
-async fn through_a_route(url: &str) -> anyhow::Result<Duration> {
-    let count = Arc::new(AtomicUsize::new(0));
-    let begin = Arc::new(std::sync::OnceLock::new());
-    let done = Arc::new(Notify::new());
-    let handler = {
-        let (count, begin, done) = (Arc::clone(&count), Arc::clone(&begin), Arc::clone(&done));
-        handler_fn(move |_: Call| {
-            begin.get_or_init(Instant::now);
-            if count.fetch_add(1, Ordering::Relaxed) + 1 == MESSAGES {
-                done.notify_one();
-            }
-            std::future::ready(Ok::<(), HandlerError>(()))
-        })
-    };
-    let broker = RabbitMq::new(&RabbitMqSettings::new("bench", url))?;
-    let work = RouteWork::Handle { handler: Arc::new(handler), timeout: Duration::from_secs(10) };
-    let mut route = RouteSpec::new("bench", QUEUE, Arc::new(broker), work);
-    route.concurrency = PREFETCH;
-    let host = Host::start(HostSpec { routes: vec![HostedRoute::new(route)], ..HostSpec::default() }).await?;
-    done.notified().await;
-    let took = begin.get().context("nothing was handled")?.elapsed();
-    host.shutdown().await;
-    Ok(took)
+    channel.exchange_delete(tier.into(), Default::default()).await?;
+    Ok(())
 }

@@ -5,10 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use lapin::options::{
-    BasicGetOptions, BasicPublishOptions, ExchangeDeleteOptions, QueueDeclareOptions, QueueDeleteOptions,
+    BasicGetOptions, BasicPublishOptions, ExchangeDeclareOptions, ExchangeDeleteOptions, QueueBindOptions,
+    QueueDeclareOptions, QueueDeleteOptions,
 };
 use lapin::types::{AMQPValue, FieldTable};
-use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
+use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, ExchangeKind};
 
 /// Names that no other test has, and a plain client. What has such a name is deleted in the end, also after a panic.
 pub struct Sandbox {
@@ -43,6 +44,27 @@ impl Sandbox {
     pub async fn queue(&self, role: &str, arguments: &[(&str, AMQPValue)]) -> String {
         let name = self.name(role);
         self.declare(&name, arguments).await.expect("a new queue");
+        name
+    }
+
+    /// Declares an exchange that passes on to `queue` what has this header, and gives its name.
+    pub async fn headers_exchange(&self, role: &str, queue: &str, header: &str, value: &AMQPValue) -> String {
+        let name = self.name(role);
+        let options = ExchangeDeclareOptions::default();
+        let declared =
+            self.channel.exchange_declare(name.as_str().into(), ExchangeKind::Headers, options, FieldTable::default());
+        declared.await.expect("a new exchange");
+        let mut arguments = FieldTable::default();
+        arguments.insert("x-match".into(), AMQPValue::LongString("all".into()));
+        arguments.insert(header.into(), value.clone());
+        let bound = self.channel.queue_bind(
+            queue.into(),
+            name.as_str().into(),
+            "".into(),
+            QueueBindOptions::default(),
+            arguments,
+        );
+        bound.await.expect("a binding");
         name
     }
 

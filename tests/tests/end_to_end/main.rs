@@ -15,3 +15,4 @@ mod stopping;
 mod support;
 mod suspects;
 mod swapping;
+mod tracing;

@@ -1,5 +1,6 @@
 //! The RabbitMQ driver against a real broker.
 
+mod batches;
 mod connection;
 mod consuming;
 mod deep_headers;

@@ -126,13 +126,13 @@ async fn messages_of_one_routing_key_run_in_order_also_over_a_cut() {
     proxy.cut();
     within(wait_for(EACH * KEYS.len())).await;
     host.shutdown().await;
+    assert!(sandbox.poll(&source).await.is_none());
     let seen = seen.lock().unwrap();
     assert_eq!(seen.overlaps, Vec::<String>::new());
     for key in KEYS {
         let expected: Vec<String> = (0..EACH).map(|number| format!("{key}{number}")).collect();
         assert_eq!(seen.begun[&key.chars().next().unwrap()], expected);
     }
-    assert!(sandbox.poll(&source).await.is_none());
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ impl Consumer for MemoryConsumer {
             changed.as_mut().enable();
             match self.queue.take(self.number, self.prefetch) {
                 Taken::Message { delivery, message, redelivered } => {
-                    let settler = Box::new(MemorySettler { queue: Arc::clone(&self.queue), delivery });
+                    let settler = Arc::new(MemorySettler { queue: Arc::clone(&self.queue), delivery });
                     let origin = Origin::default();
                     return Ok(Delivery { message, origin, redelivered, settler, lost: self.lost.clone() });
                 }

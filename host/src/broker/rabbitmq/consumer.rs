@@ -86,7 +86,7 @@ impl RabbitConsumer {
             message: Arc::new(convert::message(&properties, data)),
             origin: Origin { exchange: Some(exchange.into()), routing_key: Some(routing_key.into()) },
             redelivered,
-            settler: Box::new(RabbitSettler {
+            settler: Arc::new(RabbitSettler {
                 tag: delivery_tag,
                 settled: AtomicBool::new(false),
                 epoch: self.epoch.clone(),

@@ -1,25 +1,24 @@
 //! Publishing that counts only what was confirmed, routed and kept (rule 2).
 //!
-//! Many messages are under way at once, but only one on each channel. A returned message then belongs to the one
-//! confirm that is awaited there: the protocol sends returns without a tag, and on a shared channel a confirm that
-//! covers several messages would leave open which of them came back. It also keeps apart what goes wrong: a missing
-//! exchange ends the channel of one message and no other's.
+//! Each target has a lane of its own, so that one which is missing, full or slow holds up no other. What waits in a lane
+//! goes out together, as a batch on a channel that carries nothing else meanwhile: one message at a time where little is
+//! to be done, and few round trips where much is.
 
-mod pool;
+mod batch;
+mod lane;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use lapin::options::BasicPublishOptions;
+use lapin::BasicProperties;
 use lapin::types::ShortString;
-use lapin::{BasicProperties, Confirmation};
 use tokio::time::{Instant, timeout_at};
 
-use self::pool::{Pool, Slot};
+use self::lane::Lane;
 use super::convert::{self, short};
 use super::link::Link;
-use super::reason::{publish_error, reason};
 use super::session::Session;
 use super::tiers;
 use crate::broker::{BrokerError, PublishError, Target};
@@ -30,13 +29,14 @@ use crate::topic::Topic;
 /// reading from connections that publish, and acks must not wait for that.
 pub(super) struct Publisher {
     link: Link,
-    pool: Arc<Pool>,
+    /// By exchange, and by routing key where that says which queue is meant. The configuration bounds their number.
+    lanes: Mutex<HashMap<(ShortString, ShortString), Lane>>,
     confirm_timeout: Duration,
 }
 
 impl Publisher {
     pub(super) fn new(link: Link, confirm_timeout: Duration) -> Self {
-        Self { link, pool: Arc::new(Pool::new()), confirm_timeout }
+        Self { link, lanes: Mutex::default(), confirm_timeout }
     }
 
     /// The connection, made if need be.
@@ -54,23 +54,24 @@ impl Publisher {
         }
         let deadline = Instant::now() + self.confirm_timeout;
         let unconfirmed = publish.outage(&format!("no confirm within {:?}", self.confirm_timeout));
-        let Ok(slot) = timeout_at(deadline, self.pool.slot()).await else {
-            return Err(publish.outage("every channel waits for the broker's confirm"));
-        };
-        // A task of its own: whoever stops waiting must not leave a channel with a confirm still to come.
-        let running = tokio::spawn(publish.run(session, slot, deadline));
-        match timeout_at(deadline, running).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(error)) => Err(PublishError::Outage(format!("publishing to {target}: {error}"))),
-            Err(_) => Err(unconfirmed),
-        }
+        let outcome = self.lane(target, &publish).publish(publish, session, deadline);
+        timeout_at(deadline, outcome).await.unwrap_or(Err(unconfirmed))
     }
 
     /// Ends the connection. What is not confirmed by then counts as failed.
     pub(super) async fn close(&self) {
         // Idle channels would keep connections that were replaced.
-        self.pool.clear();
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.link.close().await;
+    }
+
+    fn lane(&self, target: &Target, publish: &Publish) -> Lane {
+        let key = match target {
+            // Each queue that a tier gives back to has a routing key of its own, and all are one queue here.
+            Target::Tier { .. } => (publish.exchange.clone(), ShortString::default()),
+            Target::Topic(_) => (publish.exchange.clone(), publish.routing_key.clone()),
+        };
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(Lane::start).clone()
     }
 }
 
@@ -111,42 +112,6 @@ impl Publish {
             "publishing to {}: headers and properties take {size} bytes, and the broker's frames hold {frame_max}",
             self.target
         )))
-    }
-
-    async fn run(self, session: Arc<Session>, slot: Slot, deadline: Instant) -> Result<(), PublishError> {
-        let failed = |error: lapin::Error| publish_error(&self.target, &error);
-        let no_channel = |error: lapin::Error| self.outage(&format!("no channel: {}", reason(&error)));
-        let channel = slot.channel(&session).await.map_err(no_channel)?;
-        let options = BasicPublishOptions { mandatory: true, immediate: false };
-        let (exchange, routing_key) = (self.exchange.clone(), self.routing_key.clone());
-        let confirm = channel
-            .basic_publish(exchange, routing_key, options, &self.body, self.properties.clone())
-            .await
-            .map_err(failed)?;
-        match timeout_at(deadline, confirm).await {
-            Ok(Ok(confirmation)) => {
-                slot.keep(channel);
-                self.judge(&confirmation)
-            }
-            Ok(Err(error)) => Err(failed(error)),
-            Err(_) => {
-                // A confirm that comes late must not be taken for the next message's.
-                slot.discard(&channel).await;
-                Err(self.outage("no confirm in time"))
-            }
-        }
-    }
-
-    fn judge(&self, confirmation: &Confirmation) -> Result<(), PublishError> {
-        match confirmation {
-            Confirmation::Ack(None) => Ok(()),
-            Confirmation::Ack(Some(returned)) | Confirmation::Nack(Some(returned)) => Err(self.outage(&format!(
-                "no queue takes it ({}): declare the queue, or bind one to the exchange",
-                returned.reply_text
-            ))),
-            Confirmation::Nack(None) => Err(self.outage("the broker refused it: a queue is full or unavailable")),
-            Confirmation::NotRequested => Err(self.outage("the channel gives no confirms")),
-        }
     }
 
     fn outage(&self, why: &str) -> PublishError {

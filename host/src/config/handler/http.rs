@@ -35,7 +35,7 @@ impl HttpConfig {
     }
 }
 
-fn read_headers(section: &Section<'_>) -> BTreeMap<String, Secret> {
+pub(in crate::config) fn read_headers(section: &Section<'_>) -> BTreeMap<String, Secret> {
     let mut headers = BTreeMap::new();
     for (key, value) in section.entries() {
         let Some(name) = header_name(section, &key) else { continue };

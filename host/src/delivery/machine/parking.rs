@@ -8,7 +8,7 @@ use crate::event::EventKind;
 use crate::timestamp::Timestamp;
 
 impl Machine {
-    pub(super) fn park(&mut self, publishing: Publishing, refusal: String, effects: &mut Vec<Effect>) -> State {
+    pub(super) fn park(&mut self, publishing: Box<Publishing>, refusal: String, effects: &mut Vec<Effect>) -> State {
         let copy = &publishing.copy;
         effects.push(Effect::Park(Box::new(Parcel {
             message: self.arrival.message.clone(),
@@ -26,7 +26,7 @@ impl Machine {
 
     pub(super) fn parked(
         &mut self,
-        mut publishing: Publishing,
+        mut publishing: Box<Publishing>,
         result: Result<String, String>,
         now: Timestamp,
         effects: &mut Vec<Effect>,

@@ -47,7 +47,7 @@ pub(super) enum Destination {
 }
 
 impl Machine {
-    pub(super) fn publish(&mut self, publishing: Publishing, effects: &mut Vec<Effect>) -> State {
+    pub(super) fn publish(&mut self, publishing: Box<Publishing>, effects: &mut Vec<Effect>) -> State {
         let Copied { id, error, failed_at, ruling, to } = &publishing.copy;
         if let (None, Destination::Tier { target, tier, .. }) = (ruling, to) {
             let message = pass_on(&self.arrival, &self.past, tier, &self.rules);
@@ -78,7 +78,7 @@ impl Machine {
 
     pub(super) fn published(
         &mut self,
-        mut publishing: Publishing,
+        mut publishing: Box<Publishing>,
         result: Result<(), PublishError>,
         now: Timestamp,
         effects: &mut Vec<Effect>,
@@ -102,7 +102,7 @@ impl Machine {
     /// Tries again after a while, as long as the delivery can be held.
     pub(super) fn hold(
         &mut self,
-        mut publishing: Publishing,
+        mut publishing: Box<Publishing>,
         error: &PublishError,
         now: Timestamp,
         effects: &mut Vec<Effect>,
@@ -132,7 +132,8 @@ impl Machine {
         if publishing.tries >= self.rules.publish.tries.max(1) && self.rules.requeue_is_safe {
             let cooldown = self.rules.requeue.after(self.arrival.known.requeues);
             self.arrival.known.requeues = self.arrival.known.requeues.saturating_add(1);
-            let report = EventKind::Released { subject: self.subject(), why: "publishing did not get through" };
+            let why = "publishing did not get through";
+            let report = Box::new(EventKind::Released { subject: self.subject(), why });
             return self.hand_back(cooldown, Some(report), effects);
         }
         effects.push(Effect::Wait(wait));
@@ -150,7 +151,7 @@ impl Machine {
     }
 
     /// The copy is durable: now the delivery may be acknowledged, and not before (rule 1).
-    pub(super) fn is_durable(&mut self, publishing: Publishing, effects: &mut Vec<Effect>) -> State {
+    pub(super) fn is_durable(&mut self, publishing: Box<Publishing>, effects: &mut Vec<Effect>) -> State {
         if publishing.outage {
             effects.push(Effect::ResumeIntake);
         }
@@ -225,8 +226,8 @@ impl Machine {
 }
 
 impl Publishing {
-    pub(super) fn new(copy: Copied) -> Self {
-        Self { copy, form: Form::Full, tries: 0, outage: false }
+    pub(super) fn new(copy: Copied) -> Box<Self> {
+        Box::new(Self { copy, form: Form::Full, tries: 0, outage: false })
     }
 
     /// The ruling, or what stands for it where a message is only sent on.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Machine, Next, State, end, report};
+use super::{Machine, Next, State, end};
 use crate::broker::{SettleError, Settlement};
 use crate::delivery::{Effect, Ending};
 use crate::event::{EventKind, Ruling};
@@ -13,7 +13,7 @@ pub(super) struct Settling {
     pub(super) settlement: Settlement,
     pub(super) ending: Ending,
     /// Reported once the settle is taken.
-    pub(super) report: Option<EventKind>,
+    pub(super) report: Option<Box<EventKind>>,
     pub(super) tries: u32,
 }
 
@@ -21,7 +21,7 @@ impl Machine {
     pub(super) fn acknowledge(
         &mut self,
         ending: Ending,
-        report: Option<EventKind>,
+        report: Option<Box<EventKind>>,
         effects: &mut Vec<Effect>,
     ) -> State {
         if self.lost {
@@ -43,7 +43,7 @@ impl Machine {
     ) -> State {
         match result {
             Ok(()) => {
-                effects.extend(settling.report.map(report));
+                effects.extend(settling.report.map(Effect::Report));
                 end(settling.ending, effects)
             }
             Err(SettleError::Retry(_)) if !self.lost && !self.stopping => {
@@ -55,7 +55,7 @@ impl Machine {
             Err(_) => {
                 let durable = settling.settlement == Settlement::Ack;
                 // A drop stands, though its ack is lost: the message is not handled again.
-                effects.extend(settling.report.filter(|_| durable).map(report));
+                effects.extend(settling.report.filter(|_| durable).map(Effect::Report));
                 end(Ending::Lost { durable }, effects)
             }
         }
@@ -65,13 +65,14 @@ impl Machine {
         self.arrival.known.requeues = self.arrival.known.requeues.saturating_add(1);
         self.requeued = true;
         let report = EventKind::Requeued { subject: self.subject(), ruling, cooldown_ms: millis(cooldown) };
+        let report = Box::new(report);
         self.hand_back(cooldown, Some(report), effects)
     }
 
     pub(super) fn hand_back(
         &mut self,
         cooldown: Duration,
-        report: Option<EventKind>,
+        report: Option<Box<EventKind>>,
         effects: &mut Vec<Effect>,
     ) -> State {
         let settling = Settling { settlement: Settlement::Reject, ending: Ending::Requeued, report, tries: 0 };
@@ -86,7 +87,7 @@ impl Machine {
         if self.lost {
             return self.give_up(effects);
         }
-        let report = EventKind::Released { subject: self.subject(), why };
+        let report = Box::new(EventKind::Released { subject: self.subject(), why });
         let (settlement, ending) = (Settlement::Release, Ending::Released);
         self.settle(Settling { settlement, ending, report: Some(report), tries: 0 }, effects)
     }

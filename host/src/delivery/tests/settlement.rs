@@ -248,8 +248,8 @@ fn a_judged_message_goes_back_to_the_queue_that_it_failed_on() {
 #[test]
 fn what_did_not_fail_but_died_is_parked_unjudged() {
     let mut arrival = judged(Message::new("body"));
-    if let crate::delivery::Work::Judge { unjudged, .. } = &mut arrival.work {
-        *unjudged = Some("died of expired".to_owned());
+    if let crate::delivery::Work::Judge(elsewhere) = &mut arrival.work {
+        elsewhere.unjudged = Some("died of expired".to_owned());
     }
     let mut world = World::started(rules(), arrival);
     assert_eq!(world.target(), Target::Topic("orders.dlq".into()));

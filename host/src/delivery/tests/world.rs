@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::broker::{Origin, PublishError, SettleError, Settlement, Target};
 use crate::delivery::{
-    Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Parcel, Pause, Publication, Rules, Work,
+    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Pause, Publication,
+    Rules, Work,
 };
 use crate::event::EventKind;
 use crate::failure::Failure;
@@ -89,7 +90,7 @@ pub(super) fn arrival(message: Message) -> Arrival {
 
 pub(super) fn judged(message: Message) -> Arrival {
     let error = HandlerError::new("rejected", "a consumer rejected it");
-    let work = Work::Judge { error, back_to: Some("billing".to_owned()), unjudged: None };
+    let work = Work::Judge(Box::new(FailedElsewhere { error, back_to: Some("billing".to_owned()), unjudged: None }));
     Arrival { work, ..arrival(message) }
 }
 

@@ -11,6 +11,7 @@ fn call(id: &str) -> Call {
         route: "orders".into(),
         attempt: 1,
         redelivered: false,
+        own_traceparent: None,
     }
 }
 

@@ -27,6 +27,7 @@ fn call(message: Message) -> Call {
         route: "orders".into(),
         attempt: 3,
         redelivered: true,
+        own_traceparent: None,
     }
 }
 
@@ -62,6 +63,16 @@ async fn the_environment_tells_of_the_message() {
     message.properties.content_type = Some("text/plain".to_owned());
     let script = r#"echo "$REPRIEVE_ROUTE $REPRIEVE_ATTEMPT $REPRIEVE_REDELIVERED $REPRIEVE_ID $REPRIEVE_KEY $REPRIEVE_CONTENT_TYPE" >&2; exit 1"#;
     assert_eq!(run(&shell(script), message).await.unwrap_err().text, "orders 3 true m-1 k1 text/plain");
+}
+
+#[tokio::test]
+async fn the_environment_tells_of_the_trace() {
+    const SENDERS: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let handler = shell(r#"echo "${TRACEPARENT-none} ${TRACESTATE-none}" >&2; exit 1"#);
+    let message = Message::new("").with_header("traceparent", SENDERS).with_header("tracestate", "v=1");
+    assert_eq!(run(&handler, message).await.unwrap_err().text, format!("{SENDERS} v=1"));
+    let broken = Message::new("").with_header("traceparent", "nonsense");
+    assert_eq!(run(&handler, broken).await.unwrap_err().text, "none none");
 }
 
 #[tokio::test]

@@ -34,6 +34,9 @@ pub(super) fn headers(configured: &HeaderMap, call: &Call) -> HeaderMap {
     put("reprieve-key", call.message.key.as_deref());
     put("reprieve-content-encoding", properties.content_encoding.as_deref().map(str::as_bytes));
 
+    put("traceparent", call.traceparent().map(str::as_bytes));
+    put("tracestate", call.tracestate().map(str::as_bytes));
+
     put_message_headers(&mut headers, &call.message.headers);
     headers
 }
@@ -75,6 +78,7 @@ mod tests {
             route: "orders".into(),
             attempt: 3,
             redelivered: true,
+            own_traceparent: None,
         }
     }
 
@@ -107,6 +111,23 @@ mod tests {
                 "reprieve-route: orders",
             ]
         );
+    }
+
+    #[test]
+    fn the_handler_is_told_the_trace_of_the_hosts_span_else_of_the_message() {
+        const SENDERS: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let own = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+        let message = Message::new("").with_header("traceparent", SENDERS).with_header("tracestate", "v=1");
+        let of = |call: &Call| {
+            let headers = headers(&HeaderMap::new(), call);
+            ["traceparent", "tracestate"].map(|name| Some(headers.get(name)?.to_str().unwrap().to_owned()))
+        };
+        let mut traced = call(message);
+        assert_eq!(of(&traced), [Some(SENDERS.to_owned()), Some("v=1".to_owned())]);
+        traced.own_traceparent = Some(own.into());
+        assert_eq!(of(&traced), [Some(own.to_owned()), Some("v=1".to_owned())]);
+        let broken = Message::new("").with_header("traceparent", "nonsense").with_header("tracestate", "v=1");
+        assert_eq!(of(&call(broken)), [None, None]);
     }
 
     #[test]

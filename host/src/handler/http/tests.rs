@@ -19,6 +19,7 @@ fn call(message: Message) -> Call {
         route: "orders".into(),
         attempt: 1,
         redelivered: false,
+        own_traceparent: None,
     }
 }
 

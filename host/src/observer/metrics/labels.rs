@@ -33,6 +33,11 @@ pub(super) struct FaultLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct SpanLabels {
+    pub(super) why: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct SkipLabels {
     pub(super) route: Arc<str>,
     pub(super) why: &'static str,

@@ -64,7 +64,7 @@ struct WatchedConsumer {
 impl Consumer for WatchedConsumer {
     async fn next(&mut self) -> Result<Delivery, BrokerError> {
         let delivery = self.inner.next().await?;
-        let settler = Box::new(WatchedSettler { inner: delivery.settler, seen: Arc::clone(&self.seen) });
+        let settler = Arc::new(WatchedSettler { inner: delivery.settler, seen: Arc::clone(&self.seen) });
         Ok(Delivery { settler, ..delivery })
     }
 
@@ -76,7 +76,7 @@ impl Consumer for WatchedConsumer {
 }
 
 struct WatchedSettler {
-    inner: Box<dyn Settler>,
+    inner: Arc<dyn Settler>,
     seen: Seen,
 }
 

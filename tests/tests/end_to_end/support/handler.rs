@@ -22,6 +22,8 @@ pub(crate) struct Event {
     pub(crate) redelivered: bool,
     pub(crate) route: String,
     pub(crate) tier: Option<String>,
+    /// The trace that the handler was told.
+    pub(crate) traceparent: Option<String>,
     pub(crate) body: String,
     /// The path that was posted to, `/` where the route's URL is [`Handler::url`].
     pub(crate) path: String,

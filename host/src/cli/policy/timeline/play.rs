@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::broker::{Origin, Target};
-use crate::delivery::{Arrival, Circumstances, Effect, Ending, Input, KnownStarts, Machine, Publication, Rules, Work};
+use crate::delivery::{
+    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Publication, Rules, Work,
+};
 use crate::event::{EventKind, Ruling};
 use crate::failure::Failure;
 use crate::message::Message;
@@ -147,7 +149,7 @@ impl Player<'_> {
             return Work::Handle;
         }
         let back_to = Some(self.rules.source.to_string());
-        Work::Judge { error: self.script.failure.error.clone(), back_to, unjudged: None }
+        Work::Judge(Box::new(FailedElsewhere { error: self.script.failure.error.clone(), back_to, unjudged: None }))
     }
 
     fn elapsed(&self) -> u64 {
