@@ -148,7 +148,7 @@ fn origin<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Vec<(&'r str,
         return [&names.origin_exchange, &names.origin_routing_key, &names.origin_timestamp]
             .into_iter()
             .filter_map(|name| Some((name.as_str(), names.kept(&arrival.message, past, name)?.clone())))
-            // We write texts only: a sender can pose as a copy of ours.
+            // We write texts only, and a sender can pose as a copy of ours: what cannot be read as text is not kept.
             .filter(|(_, value)| value.as_str().is_some())
             .collect();
     }
