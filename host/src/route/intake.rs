@@ -17,7 +17,7 @@ use crate::delivery::{Doubling, Rules};
 use crate::message::Message;
 
 /// Between tries to reach the broker.
-const RECONNECT: Doubling = Doubling { initial: Duration::from_millis(500), max: Duration::from_secs(30) };
+const RECONNECT: Doubling = Doubling { initial: Duration::from_millis(500), max: Duration::from_secs(10) };
 
 /// After the abort, deliveries only settle; that takes no longer.
 const LAST_SETTLES: Duration = Duration::from_secs(2);
