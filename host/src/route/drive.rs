@@ -328,7 +328,8 @@ impl Life<'_> {
         Box::pin(async move {
             sleep(wait).await;
             let turn = match part {
-                Some(part) => Some(part.turn().await),
+                // Boxed: few deliveries ever wait for their turn, and all that sleep would keep the room for it.
+                Some(part) => Some(Box::pin(part.turn()).await),
                 None => None,
             };
             (Input::Due(route.circumstances(None)), turn)
@@ -380,5 +381,20 @@ impl Drop for Life<'_> {
         if self.held {
             self.route.metrics.held.dec();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_result<Output, A, B, C, D>(_: impl Fn(A, B, C, D) -> Output) -> usize {
+        size_of::<Output>()
+    }
+
+    #[test]
+    fn a_delivery_in_work_is_small() {
+        let size = size_of_result(Route::drive);
+        assert!(size <= 1024, "{size} bytes, of which tens of thousands may sleep");
     }
 }

@@ -32,7 +32,7 @@ async fn ask_all(spec: &HostSpec) -> Answers {
         match route.broker.prepare(&route.plan()).await {
             Ok(prepared) => {
                 answers.line(&route.name, "ready");
-                answers.details(&prepared);
+                answers.details(&prepared, route.ordering.is_some());
             }
             Err(error) => {
                 answers.all_fit = false;
@@ -48,8 +48,8 @@ async fn ask_all(spec: &HostSpec) -> Answers {
 
 impl Answers {
     /// What was found out, what is doubtful, and what nobody could tell.
-    fn details(&mut self, prepared: &Prepared) {
-        if prepared.single_active_consumer == Some(true) {
+    fn details(&mut self, prepared: &Prepared, ordered: bool) {
+        if ordered && prepared.single_active_consumer == Some(true) {
             self.line("", "only one consumer at a time is given messages (single active consumer)");
         }
         if let Some(hold) = &prepared.hold {

@@ -238,21 +238,23 @@ impl Player<'_> {
     }
 
     fn ended(&mut self, ending: Option<Ending>, copy: Option<Box<Publication>>, machine: &Machine) -> Delivered {
-        match (ending, self.steps.last().map(|step| &step.outcome)) {
-            (Some(Ending::DeadLettered), Some(Outcome::DeadLetter { topic })) => {
-                Delivered::Ended(End::DeadLettered { topic: topic.clone() })
-            }
-            (Some(Ending::Dropped), _) => Delivered::Ended(End::Dropped),
+        match ending {
+            // Also without an attempt: a message may claim to be due at a time that never comes.
+            Some(Ending::DeadLettered) => match copy.map(|copy| copy.target) {
+                Some(Target::Topic(topic)) => Delivered::Ended(End::DeadLettered { topic: topic.to_string() }),
+                _ => unreachable!("what is dead-lettered was published to a topic"),
+            },
+            Some(Ending::Dropped) => Delivered::Ended(End::Dropped),
             _ if self.is_over() => Delivered::Ended(End::GoesOn),
-            (Some(Ending::Requeued), _) => Delivered::Requeued(machine.known_starts()),
-            (Some(Ending::Delayed), _) => match copy.map(|copy| *copy) {
+            Some(Ending::Requeued) => Delivered::Requeued(machine.known_starts()),
+            Some(Ending::Delayed) => match copy.map(|copy| *copy) {
                 Some(Publication { target: Target::Tier { tier, .. }, message }) => {
                     self.now = self.now.after(tier.delay);
                     Delivered::Delayed(Arc::new(message))
                 }
                 _ => unreachable!("what is delayed was published to a tier"),
             },
-            (ending, _) => unreachable!("nothing is lost and nobody stops the host: {ending:?}"),
+            ending => unreachable!("nothing is lost and nobody stops the host: {ending:?}"),
         }
     }
 }

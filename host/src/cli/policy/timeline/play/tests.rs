@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::timestamp::millis;
 use crate::topic::Tier;
 use crate::verdict::{Action, Fault, FaultKind, Verdict};
 
@@ -137,12 +138,13 @@ fn it_goes_on_from_the_attempt_that_is_known() {
 fn a_message_that_claims_to_be_due_in_ages_does_not_take_as_long() {
     let headers = json!({ "reprieve-route": "orders", "reprieve-due": "9999-01-01T00:00:00Z" });
     let script = script(json!({ "message": { "headers": headers } }), 20);
-    // Without a tier to wait in, it is handed back again and again.
-    for rules in [rules(), Rules { tiers: Vec::new(), ..rules() }] {
-        let play = play(&script, rules, doubling);
-        assert!(play.steps.is_empty());
-        assert_eq!(play.end, End::GoesOn);
-    }
+    let longest = millis(rules().max_delay);
+    let tried = play(&script, rules(), doubling).steps[0].at_ms;
+    assert!((longest..longest + 1_000_000).contains(&tried), "{tried}: as long as a host may delay, in whole tiers");
+    // Without a tier to wait in, it cannot come any nearer to its time.
+    let parked = play(&script, Rules { tiers: Vec::new(), ..rules() }, doubling);
+    assert!(matches!(parked.end, End::DeadLettered { .. }), "{:?}", parked.end);
+    assert_eq!((parked.total_ms, parked.steps.len()), (0, 0), "it is not tried");
 }
 
 fn any_action() -> impl Strategy<Value = Action> {
