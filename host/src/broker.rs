@@ -38,8 +38,8 @@ pub trait Broker: Send + Sync + 'static {
     /// [`BrokerError::Unfit`] where there is no such queue.
     async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError>;
 
-    /// After how many hand-backs the broker takes a message out of `queue`, as far as the queue's declaration tells.
-    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError>;
+    /// How often a message may be handed back to `queue` before the broker takes it out.
+    async fn hand_back_limit(&self, queue: &str) -> Result<HandBackLimit, BrokerError>;
 
     /// Ends connections, after the routes have drained. Unsettled deliveries go back to the broker.
     async fn close(&self);
@@ -163,6 +163,22 @@ pub struct HoldLimits {
     pub max_retry_delay: Duration,
     /// As [`Capabilities::max_hold`].
     pub max_hold: Duration,
+}
+
+/// How often a queue takes a message back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HandBackLimit {
+    /// As often as it is handed back.
+    None,
+    /// So often; the next time the broker takes the message out.
+    Times(u64),
+    /// Nobody could tell.
+    Unknown {
+        /// It is not more than this, where that much is known.
+        at_most: Option<u64>,
+        /// Why it is not known, or what would make it known.
+        why: String,
+    },
 }
 
 /// The differences between brokers that the rest of the host may see (rule 16).

@@ -24,8 +24,8 @@ pub enum DeadLettersError {
     Broker(#[from] BrokerError),
     /// The broker throws a message away that was handed back so rarely that it cannot be looked at safely.
     #[error(
-        "queue '{queue}' has x-delivery-limit {limit}: the broker takes a message out that was handed back more often, so \
-         looking at dead letters could lose them; declare it without a limit, or with one of at least {least}"
+        "queue '{queue}' has x-delivery-limit {limit}, of its own or of a policy: the broker takes a message out that was \
+         handed back more often, so looking at dead letters could lose them; give it no limit, or one of at least {least}"
     )]
     LimitTooLow {
         /// The queue.

@@ -18,7 +18,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Broker, BrokerError, Capabilities, Consumer, Plan, Prepared, PublishError, Target};
+use super::{Broker, BrokerError, Capabilities, Consumer, HandBackLimit, Plan, Prepared, PublishError, Target};
 use crate::message::Message;
 use crate::topic::{Tier, Topic};
 use consumer::MemoryConsumer;
@@ -209,8 +209,8 @@ impl Broker for MemoryBroker {
     }
 
     /// None: what is handed back stays.
-    async fn hand_back_limit(&self, _queue: &str) -> Result<Option<u64>, BrokerError> {
-        Ok(None)
+    async fn hand_back_limit(&self, _queue: &str) -> Result<HandBackLimit, BrokerError> {
+        Ok(HandBackLimit::None)
     }
 
     /// Cuts every consumer off. The queues stay for whoever connects next.

@@ -39,7 +39,9 @@ use self::publisher::Publisher;
 use self::topology::Topology;
 use self::transport::Tls;
 pub use self::transport::TlsSettings;
-use crate::broker::{Broker, BrokerError, Capabilities, Consumer, HoldLimits, Plan, Prepared, PublishError, Target};
+use crate::broker::{
+    Broker, BrokerError, Capabilities, Consumer, HandBackLimit, HoldLimits, Plan, Prepared, PublishError, Target,
+};
 use crate::message::Message;
 use crate::topic::Topic;
 
@@ -182,9 +184,10 @@ impl Broker for RabbitMq {
         }
     }
 
-    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError> {
+    async fn hand_back_limit(&self, queue: &str) -> Result<HandBackLimit, BrokerError> {
         let session = self.consuming.session().await?;
-        depths::hand_back_limit(&Topology { session: &session, address: &session.address }, queue).await
+        let topology = Topology { session: &session, address: &session.address };
+        preparation::hand_back_limit(&topology, self.management.as_ref(), queue).await
     }
 
     async fn close(&self) {

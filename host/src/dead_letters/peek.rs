@@ -39,20 +39,24 @@ pub struct Seen {
     pub depth: u64,
     /// How many were looked at. With a filter, at most 1000.
     pub looked_at: u64,
-    /// How many had been handed back so often that they were put at the end of the queue as new messages.
+    /// How many were put at the end of the queue as new messages, because one more hand-back might lose them.
     pub renewed: u64,
+    /// Why the queue's limit on hand-backs is not known, so that each one was; `None` where it is known.
+    pub limit_unknown: Option<String>,
 }
 
-/// Takes letters, holds them, and hands them back in their order. The broker marks them as redelivered.
+/// Takes letters, holds them, and hands them back in their order. The broker marks them as redelivered. Those that a
+/// limit of the queue might throw away are put at its end instead.
 ///
 /// # Errors
 /// The broker cannot be asked, the queue is missing, or reading it is not safe. Nothing is lost then.
 pub async fn peek(broker: &dyn Broker, wanted: &Peek) -> Result<Seen, DeadLettersError> {
     let most = if wanted.error_kind.is_some() { MOST_HELD } else { wanted.max.min(MOST_HELD) };
-    let Some((mut taking, depth)) = Taking::begin(broker, &wanted.queue, most as u64).await? else {
+    let Some((mut taking, depth)) = Taking::begin(broker, &wanted.queue, &wanted.prefixes, most as u64).await? else {
         return Ok(Seen::default());
     };
-    let mut seen = Seen { depth, ..Seen::default() };
+    let limit_unknown = taking.limit_unknown().map(str::to_owned);
+    let mut seen = Seen { depth, limit_unknown, ..Seen::default() };
     while seen.letters.len() < wanted.max {
         let taken = match taking.next().await {
             Ok(Taken::Letter(delivery)) => delivery,

@@ -52,8 +52,10 @@ pub struct Done {
     pub filtered: u64,
     /// Letters that were asked for and stay, with why.
     pub skipped: Vec<Skipped>,
-    /// Letters that were put at the end of the queue, because they had been handed back often.
+    /// Letters that stay and were put at the end of the queue, because one more hand-back might lose them.
     pub renewed: u64,
+    /// Why the queue's limit on hand-backs is not known, so that each one that stays was; `None` where it is known.
+    pub limit_unknown: Option<String>,
     /// Letters that are on their origin and perhaps in the queue too: the acknowledgement could not be sent.
     pub unacknowledged: u64,
 }
@@ -124,10 +126,11 @@ pub async fn redrive(
     mut progress: impl FnMut(&Done),
 ) -> Result<(Done, Ended), DeadLettersError> {
     let mut run = Run { broker, wanted, done: Done::default(), next: Instant::now(), checked: HashSet::new() };
-    let Some((mut taking, depth)) = Taking::begin(broker, &wanted.queue, u64::MAX).await? else {
+    let Some((mut taking, depth)) = Taking::begin(broker, &wanted.queue, &wanted.prefixes, u64::MAX).await? else {
         return Ok((run.done, Ended::All));
     };
     run.done.depth = depth;
+    run.done.limit_unknown = taking.limit_unknown().map(str::to_owned);
     loop {
         let ended = run.take(&mut taking, stop, &mut progress).await;
         let left = taking.left();
@@ -136,7 +139,7 @@ pub async fn redrive(
             return Ok((run.done, ended));
         }
         wait_until_back(broker, &wanted.queue, left).await?;
-        match Taking::begin(broker, &wanted.queue, left).await? {
+        match Taking::begin(broker, &wanted.queue, &wanted.prefixes, left).await? {
             Some((again, _)) => taking = again,
             None => return Ok((run.done, Ended::Elsewhere)),
         }

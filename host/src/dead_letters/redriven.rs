@@ -1,7 +1,12 @@
-//! The message that goes back to its origin: the same one, to be handled as if for the first time.
+//! The message that goes back to its origin: the same one, to be handled as if for the first time. And the one that stays
+//! a dead letter.
 
-use crate::delivery::{HeaderNames, is_broker_owned};
+use super::letter::Story;
+use crate::delivery::{HeaderNames, is_broker_owned, is_carbon_copy};
 use crate::message::{HeaderValue, Message};
+
+/// Where nothing else is said.
+const DEFAULT_PREFIX: &str = "reprieve-";
 
 /// The message of a dead letter with its counts reset and `redrives` raised by one.
 ///
@@ -19,8 +24,24 @@ pub(super) fn redriven(letter: &Message, prefix: &str, redrives: u32) -> Message
         &names.cc,
         &names.bcc,
     ];
+    let mut message = republished(letter, &names);
+    message.headers.retain(|name| !name.starts_with(prefix) || kept.into_iter().any(|kept| kept == name));
+    message.headers.set(names.redrives.as_str(), redrives);
+    message
+}
+
+/// The same dead letter as a new message, for the end of its queue. What it cannot carry of its sender is noted as a host
+/// would: with the prefix that is on the letter, or else the first.
+pub(super) fn renewed(letter: &Message, prefixes: &[String]) -> Message {
+    let on_letter = Story::read(letter, prefixes).map(|story| story.prefix);
+    let prefix = on_letter.as_ref().or(prefixes.first()).map_or(DEFAULT_PREFIX, String::as_str);
+    republished(letter, &HeaderNames::new(prefix))
+}
+
+/// The message without what is the broker's, and with what the sender set noted under our names where a copy that has it
+/// would go to more queues, expire, or be refused. Letters that no host made may still have that.
+fn republished(letter: &Message, names: &HeaderNames) -> Message {
     let mut message = letter.clone();
-    // Letters that no host made may still have them; a copy would go to more queues, expire, or be refused.
     let of_sender = [
         (&names.cc, letter.headers.get("CC").cloned()),
         (&names.bcc, letter.headers.get("BCC").cloned()),
@@ -32,12 +53,6 @@ pub(super) fn redriven(letter: &Message, prefix: &str, redrives: u32) -> Message
             message.headers.set(name.as_str(), value);
         }
     }
-    message.headers.retain(|name| {
-        let is_ours = name.starts_with(prefix);
-        (!is_ours || kept.into_iter().any(|kept| kept == name))
-            && !is_broker_owned(name)
-            && !matches!(name, "CC" | "BCC")
-    });
-    message.headers.set(names.redrives.as_str(), redrives);
+    message.headers.retain(|name| !is_broker_owned(name) && !is_carbon_copy(name));
     message
 }

@@ -2,22 +2,21 @@
 //!
 //! Each hand-back, however it is done, counts on a quorum queue, and past the queue's limit the broker throws the message
 //! away. So a letter that was handed back often is put at the end of its queue as a new message instead, and acknowledged
-//! once that is confirmed.
+//! once that is confirmed. Where the limit is not known, it may be zero, and that is done with every letter.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
 use super::DeadLettersError;
-use crate::broker::{Broker, BrokerError, Consumer, Delivery, Settlement, Target};
+use super::redriven::renewed;
+use crate::broker::{Broker, BrokerError, Consumer, Delivery, HandBackLimit, Settlement, Target};
 use crate::topic::Topic;
 
 /// Where a quorum queue says how often it was given a message back.
 const DELIVERY_COUNT: &str = "x-delivery-count";
 /// The most letters that are in hand at a time.
 pub(super) const MOST_HELD: usize = 1000;
-/// RabbitMQ 4's limit for quorum queues that were declared without one, which a client cannot see.
-const UNSEEN_LIMIT: u64 = 20;
 /// Below this, one hand-back and one crash could lose a letter.
 const LEAST_LIMIT: u64 = 3;
 /// A letter that is there comes within this; what does not is in other hands.
@@ -40,20 +39,25 @@ pub(super) enum Taken {
 pub(super) struct Taking<'b> {
     broker: &'b dyn Broker,
     queue: &'b str,
+    prefixes: &'b [String],
     consumer: Box<dyn Consumer>,
     /// Letters that were there at the start and have not been taken. What comes back while this runs is not taken again.
     left: u64,
     held: Vec<Delivery>,
     most_held: usize,
-    /// From so many hand-backs on, a letter is renewed.
-    renew_from: u64,
+    /// From so many hand-backs on, a letter is renewed; `None`: never.
+    renew_from: Option<u64>,
+    /// Why the queue's limit is not known.
+    limit_unknown: Option<String>,
 }
 
 impl<'b> Taking<'b> {
-    /// Begins to read up to `most` letters. `None` where there is none. Gives the number that is there with it.
+    /// Begins to read up to `most` letters. `None` where there is none. Gives the number that is there with it. Headers of
+    /// ours begin with one of the `prefixes`.
     pub(super) async fn begin(
         broker: &'b dyn Broker,
         queue: &'b str,
+        prefixes: &'b [String],
         most: u64,
     ) -> Result<Option<(Self, u64)>, DeadLettersError> {
         let there = broker.depth(&Topic::from(queue)).await?.unwrap_or(0);
@@ -61,15 +65,20 @@ impl<'b> Taking<'b> {
         if left == 0 {
             return Ok(None);
         }
-        let limit = broker.hand_back_limit(queue).await?;
+        let (limit, renew_from, limit_unknown) = match broker.hand_back_limit(queue).await? {
+            HandBackLimit::None => (None, None, None),
+            HandBackLimit::Times(times) => (Some(times), Some(times / 2), None),
+            HandBackLimit::Unknown { at_most, why } => (at_most, Some(0), Some(why)),
+        };
         if let Some(limit) = limit.filter(|limit| *limit < LEAST_LIMIT) {
             return Err(DeadLettersError::LimitTooLow { queue: queue.to_owned(), limit, least: LEAST_LIMIT });
         }
         let most_held = usize::try_from(left).unwrap_or(MOST_HELD).min(MOST_HELD);
         let prefetch = u16::try_from(most_held).unwrap_or(u16::MAX);
         let consumer = broker.consume(queue, prefetch).await?;
-        let renew_from = limit.unwrap_or(UNSEEN_LIMIT).min(UNSEEN_LIMIT) / 2;
-        Ok(Some((Self { broker, queue, consumer, left, held: Vec::new(), most_held, renew_from }, there)))
+        let held = Vec::new();
+        let taking = Self { broker, queue, prefixes, consumer, left, held, most_held, renew_from, limit_unknown };
+        Ok(Some((taking, there)))
     }
 
     /// The next letter. Dropping the future loses none.
@@ -93,6 +102,11 @@ impl<'b> Taking<'b> {
     /// How many of those that were there at the start have not been taken.
     pub(super) const fn left(&self) -> u64 {
         self.left
+    }
+
+    /// Why the queue's limit on hand-backs is not known, so that every letter is renewed; `None` where it is.
+    pub(super) fn limit_unknown(&self) -> Option<&str> {
+        self.limit_unknown.as_deref()
     }
 
     /// Whether letters that stay are in hand.
@@ -128,18 +142,19 @@ impl<'b> Taking<'b> {
 
     /// Whether the queue's limit on hand-backs comes near.
     fn is_worn(&self, delivery: &Delivery) -> bool {
-        let handed_back = delivery.message.headers.get(DELIVERY_COUNT).and_then(|count| count.as_i64());
-        handed_back.and_then(|count| u64::try_from(count).ok()).is_some_and(|count| count >= self.renew_from)
+        let counted = delivery.message.headers.get(DELIVERY_COUNT).and_then(|count| count.as_i64());
+        // The broker says nothing before the first hand-back.
+        let handed_back = counted.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
+        self.renew_from.is_some_and(|renew_from| handed_back >= renew_from)
     }
 
     /// Publishes the same message to the end of the queue; whether the broker has confirmed it.
     async fn renew(&self, delivery: &Delivery) -> bool {
-        let mut message = (*delivery.message).clone();
-        message.headers.retain(|name| name != DELIVERY_COUNT && name != "x-acquired-count");
+        let message = renewed(&delivery.message, self.prefixes);
         match self.broker.publish(&Target::Topic(self.queue.into()), &message).await {
             Ok(()) => true,
             Err(error) => {
-                tracing::warn!(%error, queue = self.queue, "a dead letter that was handed back often could not be renewed");
+                tracing::warn!(%error, queue = self.queue, "a dead letter could not be renewed, so it is handed back, which a limit of the queue counts");
                 false
             }
         }

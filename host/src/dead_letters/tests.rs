@@ -1,3 +1,5 @@
+mod hand_backs;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -237,18 +239,6 @@ async fn letters_go_back_no_faster_than_asked_for() {
     let start = tokio::time::Instant::now();
     run(&broker, &Redrive { interval: Duration::from_secs(5), ..all() }).await;
     assert!(start.elapsed() >= Duration::from_secs(10), "{:?}", start.elapsed());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_letter_that_was_handed_back_often_is_renewed_so_that_no_limit_throws_it_away() {
-    let worn = letter("1", "late").with_header("x-delivery-count", 10u32);
-    let broker = broker(&[worn, letter("2", "late")]);
-    let seen = peek(&broker, &wanted(None, 5)).await.unwrap();
-    assert_eq!(seen.renewed, 1);
-    let left = broker.drain("dlq");
-    assert_eq!(ids(&left), ["2", "1"]);
-    assert_eq!(left[1].headers.get("x-delivery-count"), None);
-    assert_eq!(left[1].headers.get("reprieve-attempts"), Some(&3u32.into()), "it is the same letter otherwise");
 }
 
 /// A host, from its failure to its next.

@@ -68,7 +68,7 @@ impl HeaderNames {
 
 /// Whether this header would send a message to more queues.
 #[must_use]
-pub(super) fn is_carbon_copy(header: &str) -> bool {
+pub(crate) fn is_carbon_copy(header: &str) -> bool {
     matches!(header, "CC" | "BCC")
 }
 

@@ -4,5 +4,6 @@ mod circle;
 mod hand_backs;
 mod killing;
 mod peeking;
+mod policies;
 mod redriving;
 mod stage;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reprieve::broker::memory::MemoryBroker;
-use reprieve::broker::{Broker, BrokerError, Capabilities, Consumer, Plan, Prepared, PublishError, Target};
+use reprieve::broker::{
+    Broker, BrokerError, Capabilities, Consumer, HandBackLimit, Plan, Prepared, PublishError, Target,
+};
 use reprieve::handler::closure::handler_fn;
 use reprieve::handler_error::HandlerError;
 use reprieve::host::{Host, HostSpec, HostedRoute};
@@ -44,7 +46,7 @@ impl Broker for Blocking {
         Broker::depth(&self.broker, topic).await
     }
 
-    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError> {
+    async fn hand_back_limit(&self, queue: &str) -> Result<HandBackLimit, BrokerError> {
         self.broker.hand_back_limit(queue).await
     }
 

@@ -36,14 +36,6 @@ impl Declaration {
         QueueFacts::new(&queue_type, self.durable, self.auto_delete).with_arguments(&Value::Object(arguments))
     }
 
-    /// A whole number that is not negative.
-    pub(super) fn number(&self, argument: &str) -> Option<u64> {
-        match self.arguments.get(argument)? {
-            AMQPValue::LongLongInt(number) => u64::try_from(*number).ok(),
-            _ => None,
-        }
-    }
-
     fn options(&self) -> QueueDeclareOptions {
         QueueDeclareOptions { durable: self.durable, auto_delete: self.auto_delete, ..Default::default() }
     }

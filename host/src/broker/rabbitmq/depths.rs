@@ -1,4 +1,4 @@
-//! How many messages a queue has, asked again and again, and how many hand-backs it allows.
+//! How many messages a queue has, asked again and again.
 
 use std::time::Duration;
 
@@ -9,10 +9,8 @@ use tokio::sync::Mutex;
 
 use super::address::Address;
 use super::convert::short;
-use super::declaration::learn;
 use super::reason::{reason, reply_code};
 use super::session::Session;
-use super::topology::Topology;
 use crate::broker::BrokerError;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -50,11 +48,4 @@ impl Depths {
             Err(_) => Err(address.unreachable(format_args!("no answer within {ANSWER_TIMEOUT:?}"))),
         }
     }
-}
-
-/// The delivery limit that the queue was declared with. Policies of the broker, and RabbitMQ 4's own limit of 20 on quorum
-/// queues, are not seen.
-pub(super) async fn hand_back_limit(topology: &Topology<'_>, queue: &str) -> Result<Option<u64>, BrokerError> {
-    let declaration = learn(topology, queue).await?;
-    Ok(declaration.ok().and_then(|declaration| declaration.number("x-delivery-limit")))
 }

@@ -61,9 +61,24 @@ impl QueueFacts {
 
     /// A number. Of an argument and a policy the broker takes the smaller one.
     pub(super) fn number(&self, key: &str) -> Option<Titled<'_>> {
+        self.number_by(key, |policy, argument| policy < argument)
+    }
+
+    /// A number where a negative one means none: then the other one holds.
+    pub(super) fn number_unless_negative(&self, key: &str) -> Option<Titled<'_>> {
+        self.number_by(
+            key,
+            |policy, argument| {
+                if policy < 0 || argument < 0 { policy > argument } else { policy < argument }
+            },
+        )
+    }
+
+    /// A number. `policy_holds` tells of a policy's and an argument's whether it is the policy's.
+    fn number_by(&self, key: &str, policy_holds: impl Fn(i64, i64) -> bool) -> Option<Titled<'_>> {
         let from = |settings: &BTreeMap<String, Setting>| settings.get(key)?.value.as_i64();
         let settings = match (from(&self.arguments), from(&self.policies)) {
-            (Some(argument), Some(policy)) if policy < argument => &self.policies,
+            (Some(argument), Some(policy)) if policy_holds(policy, argument) => &self.policies,
             (Some(_), _) => &self.arguments,
             (None, Some(_)) => &self.policies,
             (None, None) => return None,

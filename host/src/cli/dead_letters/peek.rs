@@ -18,7 +18,8 @@ use crate::timestamp::Timestamp;
 ///
 /// The broker hands the letters over and takes them back, in their order. Afterwards it says of them that they were
 /// redelivered, and a quorum queue has counted one hand-back more. A letter that was handed back so often that the queue's
-/// limit comes near is put at the end of the queue as a new message instead, and said so.
+/// limit comes near is put at the end of the queue as a new message instead, and said so; on a quorum queue whose limit is
+/// not known, for want of a `management` URL, every letter is.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PeekArguments {
@@ -94,12 +95,16 @@ fn print(arguments: &PeekArguments, queue: &str, broker: &str, seen: &Seen) -> a
         }
         writeln!(out, "{}", summary(arguments, queue, broker, seen)).context(unwritten)?;
     }
-    if seen.renewed > 0 {
-        eprintln!(
-            "note: {} had been handed back often and went to the end of the queue as new messages, so that no limit of \
-             the broker throws them away",
-            seen.renewed
-        );
+    match (&seen.limit_unknown, seen.renewed) {
+        (_, 0) => {}
+        (None, renewed) => eprintln!(
+            "note: {renewed} had been handed back often and went to the end of the queue as new messages, so that no limit \
+             of the broker throws them away"
+        ),
+        (Some(why), renewed) => eprintln!(
+            "note: {renewed} went to the end of the queue as new messages: how often this queue takes a letter back before \
+             the broker throws it away is not known ({why})"
+        ),
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use super::{Running, Script, always};
 use crate::broker::memory::MemoryBroker;
 use crate::broker::{
-    Broker, BrokerError, Capabilities, Consumer, Delivery, Plan, Prepared, PublishError, SettleError, Settlement,
-    Settler, Target,
+    Broker, BrokerError, Capabilities, Consumer, Delivery, HandBackLimit, Plan, Prepared, PublishError, SettleError,
+    Settlement, Settler, Target,
 };
 use crate::message::Message;
 use crate::topic::Topic;
@@ -46,7 +46,7 @@ impl Broker for Watched {
         Broker::depth(&self.broker, topic).await
     }
 
-    async fn hand_back_limit(&self, queue: &str) -> Result<Option<u64>, BrokerError> {
+    async fn hand_back_limit(&self, queue: &str) -> Result<HandBackLimit, BrokerError> {
         self.broker.hand_back_limit(queue).await
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reprieve::broker::{
-    Broker, BrokerError, Capabilities, Consumer, Delivery, Origin, Plan, Prepared, PublishError, SettleError,
-    Settlement, Settler, Target,
+    Broker, BrokerError, Capabilities, Consumer, Delivery, HandBackLimit, Origin, Plan, Prepared, PublishError,
+    SettleError, Settlement, Settler, Target,
 };
 use reprieve::failure::Failure;
 use reprieve::handler::{Call, Handler};
@@ -84,8 +84,8 @@ impl Broker for Scripted {
         Ok(None)
     }
 
-    async fn hand_back_limit(&self, _: &str) -> Result<Option<u64>, BrokerError> {
-        Ok(None)
+    async fn hand_back_limit(&self, _: &str) -> Result<HandBackLimit, BrokerError> {
+        Ok(HandBackLimit::None)
     }
 
     async fn close(&self) {}

@@ -22,8 +22,12 @@ pub(super) fn delivery_limit(facts: &QueueFacts, major_version: Option<u64>) -> 
     if facts.queue_type != "quorum" {
         return Limit::None;
     }
-    match (facts.number("delivery-limit"), major_version) {
-        // Version 4 reads a negative number as none, version 3 as zero.
+    // Version 4 reads a negative number as none, also where the other of argument and policy has one; version 3 as zero.
+    let number = match major_version {
+        Some(LIMITED_SINCE..) => facts.number_unless_negative("delivery-limit"),
+        _ => facts.number("delivery-limit"),
+    };
+    match (number, major_version) {
         (Some((times, _)), Some(LIMITED_SINCE..)) if times < 0 => Limit::None,
         (Some((times, title)), _) => Limit::Set { times: times.max(0), title: format!("its {title}") },
         (None, Some(LIMITED_SINCE..)) => Limit::Set {

@@ -71,7 +71,8 @@ impl<'t> Inquiry<'t> {
         self.management.filter(|_| self.management_failed.is_none())
     }
 
-    fn why_not(&self) -> String {
+    /// Why policies are not seen, or what would show them.
+    pub(super) fn why_not(&self) -> String {
         let broker = &self.topology.address.name;
         match (&self.management_failed, self.management) {
             (Some(why), _) => format!("{why}; put `management` of [brokers.{broker}] right"),

@@ -50,11 +50,15 @@ impl fmt::Display for Summary<'_> {
             writeln!(f, "  {label} {:>7}  put back, and perhaps still in the queue", done.unacknowledged)?;
         }
         if done.renewed > 0 {
-            writeln!(
-                f,
-                "  {:<14} {:>7}  handed back often, so put at the end of the queue anew",
-                "renewed", done.renewed
-            )?;
+            write!(f, "  {:<14} {:>7}  ", "renewed", done.renewed)?;
+            match &done.limit_unknown {
+                None => writeln!(f, "handed back often, so put at the end of the queue anew")?,
+                Some(why) => writeln!(
+                    f,
+                    "put at the end of the queue anew: how often it takes a letter back is not known ({})",
+                    excerpt(why, 300)
+                )?,
+            }
         }
         let took =
             humantime::format_duration(Duration::from_millis(self.took.as_millis().try_into().unwrap_or(u64::MAX)));
