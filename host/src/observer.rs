@@ -21,8 +21,7 @@ use crate::telemetry::Traces;
 use crate::timestamp::Timestamp;
 
 pub use health::HealthWindow;
-pub(crate) use metrics::SpansLost;
-pub use metrics::{Metrics, RouteMetrics};
+pub use metrics::{Metrics, RouteMetrics, SpansLost};
 
 /// Events that a subscriber may be behind before it misses the oldest.
 const STREAM_CAPACITY: usize = 4096;

@@ -11,6 +11,7 @@ mod python;
 mod rabbitmq;
 mod source_digest;
 mod swaps;
+mod systemd;
 mod test;
 mod test_policies;
 mod torture;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{frozen, policies, python, rabbitmq, test_policies, torture, wasm, workspace};
+use crate::{frozen, policies, python, rabbitmq, systemd, test_policies, torture, wasm, workspace};
 use steps::Steps;
 
 /// All of `plugins/`: what the committed policies are compared with, and what runs the cases of its own folder.
@@ -35,6 +35,7 @@ fn every_step(steps: &mut Steps, filters: &[String]) -> Result<()> {
     steps.take("fresh policies", || policies::build_all(&workspace::root().join(FRESH_POLICIES)))?;
     let rabbitmq = steps.take("RabbitMQ", rabbitmq::ensure)?;
     let python = steps.take("Python with pika", python::ensure)?;
+    steps.take("systemd-analyze", systemd::ensure)?;
     let peers = [("REPRIEVE_TEST_RABBITMQ", rabbitmq.url().into()), ("REPRIEVE_TEST_PYTHON", python.into())];
 
     steps.take("build", || workspace::run(cargo_test(&peers).arg("--no-run")))?;

@@ -48,7 +48,7 @@ impl<'c> RunningHost<'c> {
 }
 
 /// An address that stands for all of the machine's cannot be connected to everywhere; its loopback can.
-fn reachable(admin: SocketAddr) -> SocketAddr {
+pub(super) fn reachable(admin: SocketAddr) -> SocketAddr {
     let ip = match admin.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),

@@ -41,7 +41,8 @@ Exit codes:
 #[derive(Deserialize)]
 struct Readiness {
     ready: bool,
-    not_ready: Vec<NotReady>,
+    /// Left out for those whose token the host does not know.
+    not_ready: Option<Vec<NotReady>>,
 }
 
 #[derive(Deserialize)]
@@ -69,15 +70,19 @@ pub fn status(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         let Ok(Readiness { ready, not_ready }) = serde_json::from_str(&body) else {
-            anyhow::bail!("what answers there is no host of this configuration; it answered {code}")
+            anyhow::bail!("what answers there is no host of Reprieve; it answered {code}")
         };
         if ready {
             println!("ready");
             return Ok(ExitCode::SUCCESS);
         }
         println!("not ready");
-        for NotReady { route, reason } in not_ready {
-            println!("  {route}: {reason}");
+        match not_ready {
+            Some(routes) => routes.iter().for_each(|NotReady { route, reason }| println!("  {route}: {reason}")),
+            None => println!(
+                "  it does not say why: the host that runs does not know the `admin_token` of this configuration; it was \
+                 started with another one, and reads it at its start only"
+            ),
         }
         Ok(ExitCode::from(FAILED))
     })

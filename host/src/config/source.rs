@@ -13,7 +13,9 @@ const BEFORE: usize = 60;
 const AFTER: usize = 100;
 /// The keys whose values may be credentials, wherever they stand.
 const SECRET_KEYS: [&str; 4] = ["headers", "env", "password", "admin_token"];
-/// Those of them that hold secrets by name.
+/// The keys whose values are addresses, of which a part is a secret.
+const ADDRESS_KEYS: [&str; 4] = ["url", "urls", "management", "otlp"];
+/// Those of `SECRET_KEYS` that hold secrets by name.
 const SECRET_TABLES: [&str; 2] = ["headers", "env"];
 /// The keys of a table that says where a secret is: `{ env = "NAME" }` and `{ file = "PATH" }`.
 const PLACES: [&str; 2] = ["env", "file"];
@@ -50,9 +52,9 @@ impl Source {
     pub(super) fn new(path: PathBuf, text: String) -> Self {
         // A broken file is shown too, so the secrets of whatever could be read are looked for as well.
         let (root, _) = DeTable::parse_recoverable(&text);
-        let mut secrets = passwords_in(&text);
+        let mut secrets = secrets_of_addresses(&text);
         for (key, value) in root.get_ref() {
-            collect_secrets(SECRET_KEYS.contains(&&**key.get_ref()), false, value, &mut secrets);
+            collect_secrets(&text, is_secret(key.get_ref(), value), false, value, &mut secrets);
         }
         Self { path, text, secrets }
     }
@@ -124,8 +126,22 @@ impl Shown {
     }
 }
 
-/// Adds every text below a secret key, but for those that only say where the secret is.
+/// Whether no part of the value may be shown.
+fn is_secret(key: &str, value: &toml::Spanned<DeValue<'_>>) -> bool {
+    let without_scheme = |value: &toml::Spanned<DeValue<'_>>| {
+        // Where the parts of an address begin and end cannot be told then.
+        value.get_ref().as_str().is_some_and(|text| !text.contains("://") && text.contains(['@', '?']))
+    };
+    SECRET_KEYS.contains(&key)
+        || ADDRESS_KEYS.contains(&key)
+            && (without_scheme(value)
+                || value.get_ref().as_array().is_some_and(|items| items.iter().any(without_scheme)))
+}
+
+/// Adds every text below a secret key, but for those that only say where the secret is, and every address that is
+/// written in another way than as it is.
 fn collect_secrets(
+    text: &str,
     secret: bool,
     holds_secrets: bool,
     value: &toml::Spanned<DeValue<'_>>,
@@ -133,7 +149,17 @@ fn collect_secrets(
 ) {
     match value.get_ref() {
         DeValue::String(_) if secret => found.push(value.span()),
-        DeValue::Array(items) => items.iter().for_each(|item| collect_secrets(secret, holds_secrets, item, found)),
+        // With escapes or on several lines: its parts are not to be found in the text of the file.
+        DeValue::String(meant)
+            if meant.contains("://")
+                && (meant.contains('\n')
+                    || text.get(value.span()).is_none_or(|written| !written.contains(&**meant))) =>
+        {
+            found.push(value.span());
+        }
+        DeValue::Array(items) => {
+            items.iter().for_each(|item| collect_secrets(text, secret, holds_secrets, item, found));
+        }
         DeValue::Table(table) => {
             let names_a_place = table.len() == 1 && table.keys().all(|key| PLACES.contains(&&**key.get_ref()));
             for (key, value) in table {
@@ -142,40 +168,48 @@ fn collect_secrets(
                     continue;
                 }
                 let key = &**key.get_ref();
-                collect_secrets(secret || SECRET_KEYS.contains(&key), SECRET_TABLES.contains(&key), value, found);
+                collect_secrets(text, secret || is_secret(key, value), SECRET_TABLES.contains(&key), value, found);
             }
         }
         _ => {}
     }
 }
 
-/// A message with the passwords of all addresses in it masked: whatever is in a file may stand in the wrong place.
+/// A message with the secrets of all addresses in it masked: whatever is in a file may stand in the wrong place.
 pub(super) fn masked(text: &str) -> String {
     let mut shown = text.to_owned();
     // From the end, so that the places before stay where they are.
-    for password in passwords_in(text).into_iter().rev() {
-        shown.replace_range(password, MASK);
+    for secret in secrets_of_addresses(text).into_iter().rev() {
+        shown.replace_range(secret, MASK);
     }
     shown
 }
 
-/// The passwords of all addresses in the text, also where it is not TOML: what stands between the first colon after
-/// `://` and the last `@` before the text ends, by its quote where it has one.
-fn passwords_in(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+/// The passwords and queries of all addresses in the text, in order, also where it is not TOML. An address goes from `://`
+/// to the end of its text, by the quote where it has one; a password from its first colon to its last `@`, and a query
+/// from its first `?` to the end.
+fn secrets_of_addresses(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
     for (scheme, _) in text.match_indices("://") {
         let authority = scheme + "://".len();
+        // Another address may stand before the quote; what is secret in this one is within that one's ranges then.
+        if found.last().is_some_and(|last| last.end > authority) {
+            continue;
+        }
         let line = text[..scheme].rfind('\n').map_or(0, |newline| newline + 1);
         let quote = text[line..scheme].chars().rev().find(|character| matches!(character, '"' | '\''));
         let rest = &text[authority..];
         let end = rest.find(|character| character == '\n' || Some(character) == quote).unwrap_or(rest.len());
         let address = &rest[..end];
-        if let (Some(colon), Some(at)) = (address.find(':'), address.rfind('@'))
-            && colon < at
-            // Another address may follow before the quote; its password is within this range then.
-            && found.last().is_none_or(|last: &Range<usize>| last.end <= authority)
-        {
-            found.push(authority + colon + 1..authority + at);
+        let password = address.find(':').zip(address.rfind('@')).filter(|(colon, at)| colon < at);
+        let within = |range: Range<usize>| authority + range.start..authority + range.end;
+        match (password, address.find('?')) {
+            // The sign is of a password that is not percent-encoded, or the `@` is of the query: neither is shown.
+            (Some((colon, at)), Some(query)) if query < at => found.push(within(colon.min(query) + 1..end)),
+            (password, query) => {
+                found.extend(password.map(|(colon, at)| within(colon + 1..at)));
+                found.extend(query.map(|query| within(query + 1..end)));
+            }
         }
     }
     found
@@ -232,6 +266,38 @@ mod tests {
             let shown = excerpt(broken, "url");
             assert!(!shown.text.contains("er2") && !shown.text.contains("hunt"), "{}", shown.text);
         }
+    }
+
+    #[test]
+    fn the_query_of_an_address_is_masked_wherever_the_mistake_is() {
+        let shown = excerpt(r#"h = { url = "http://me:hunter2@host:80/p?key=S3CRET", colour = 3 }"#, "colour");
+        assert_eq!(shown.text, r#"h = { url = "http://me:***@host:80/p?***", colour = 3 }"#);
+        assert_eq!(&shown.text[shown.marked], "colour");
+        for of_a_query in [
+            r#"h = { url = "http://host?S3CRET", colour = 3 }"#,
+            r#"h = { url = "http://host:80/?key=S3CRET@S3CRET", colour = 3 }"#,
+            r#"h = { url = "http://host/?key=S3CRET:S3CRET@S3CRET", colour = 3 }"#,
+            r#"h = { url = "http://host/?a=http://S3CRET:80/?S3CRET", colour = 3 }"#,
+            r#"h = { ulr = "http://host/?S3CRET", colour = 3 }"#,
+            r#"h = { url = "host/?S3CRET", colour = 3 }"#,
+            r#"h = { urls = ["a", "me:S3CRET@host"], colour = 3 }"#,
+            r#"h = { url = "http:\u002f/host/\u003FS3CRET", colour = 3 }"#,
+            r#"h = { url = "http://me:S3CRET@host/?S3CRET, colour = 3 }"#,
+        ] {
+            let shown = excerpt(of_a_query, "h =");
+            assert!(!shown.text.contains("S3CRET"), "{}", shown.text);
+        }
+        let shown = excerpt("h = \"\"\"http://me:S3CRET\\\n@host\"\"\"", "h =");
+        assert!(!shown.text.contains("S3CRET"), "{}", shown.text);
+    }
+
+    #[test]
+    fn what_is_secret_in_an_address_is_masked_in_messages() {
+        assert_eq!(
+            masked("no \"http://me:a@h/?b\", and no \"http://h/?c\""),
+            "no \"http://me:***@h/?***\", and no \"http://h/?***\""
+        );
+        assert_eq!(masked("no \"amqp://me:a?b@h\""), "no \"amqp://me:***\"");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a configuration means, and the exact words for each way that it can be wrong.
 
 mod defaults;
+mod documented;
 mod wrong;
 
 use super::*;

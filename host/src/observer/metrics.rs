@@ -33,10 +33,11 @@ type HistogramFamily = Family<RouteLabels, Histogram>;
 
 /// Counts spans that no collector gets.
 #[derive(Debug, Clone)]
-pub(crate) struct SpansLost(Family<SpanLabels, Counter>);
+pub struct SpansLost(Family<SpanLabels, Counter>);
 
 impl SpansLost {
-    pub(crate) fn count(&self, why: &'static str, spans: u64) {
+    /// Adds so many spans, by what became of them, such as `queue-full`.
+    pub fn count(&self, why: &'static str, spans: u64) {
         self.0.get_or_create(&SpanLabels { why }).inc_by(spans);
     }
 }
@@ -115,7 +116,8 @@ impl Metrics {
     }
 
     /// Where spans are counted that are not exported.
-    pub(crate) fn spans_lost(&self) -> SpansLost {
+    #[must_use]
+    pub fn spans_lost(&self) -> SpansLost {
         SpansLost(self.families.spans_lost.clone())
     }
 

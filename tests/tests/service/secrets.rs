@@ -117,9 +117,19 @@ dead_letters = {{ default = "mails.dlq" }}
     wait_for("the problem", || program.log().contains("cannot read the secret").then_some(()));
     let (code, wrong) = place.call(&["check"], &variables);
     assert_eq!(code, Some(2), "{wrong}");
+    // A mistake beside an address shows the line that both are on.
+    place.write("password", PASSWORD);
+    let beside = config.replace(&format!("/?key={HEADER}\","), &format!("/?key={HEADER}\", colour = 3,"));
+    assert_ne!(beside, config);
+    place.write("reprieve.toml", beside);
+    program.signal(Signal::SIGHUP);
+    wait_for("the other problem", || program.log().contains("unknown key `colour`").then_some(()));
+    let (code, mistaken) = place.call(&["check"], &variables);
+    assert!(code == Some(2) && mistaken.contains("/?***\", colour = 3"), "{mistaken}");
 
     let token = format!("Authorization: Bearer {ADMIN}\r\n");
     let mut told = vec![("check", checked), ("check --connect", connected), ("check of what is wrong", wrong)];
+    told.push(("check of a mistake beside an address", mistaken));
     for path in ["/status", "/readyz", "/metrics", "/topics", "/topics/mails.dlq", "/nowhere"] {
         let (code, answer) = program.get(path, &token);
         assert!(code != 401, "{answer}");

@@ -4,7 +4,8 @@ use clap::Args;
 
 use crate::broker::rabbitmq::RabbitMq;
 use crate::cli::ConfigArgument;
-use crate::config::{BrokerConfig, Config, ConfigError, RabbitMqConfig, RouteConfig};
+use crate::cli::running_host::reachable;
+use crate::config::{BrokerConfig, Config, ConfigError, HostConfig, RabbitMqConfig, RouteConfig};
 use crate::host::configured::rabbitmq;
 use crate::topic::Topic;
 
@@ -68,8 +69,8 @@ impl PlaceArguments {
             Some(BrokerConfig::Memory(_)) => {
                 return Err(NoPlace::Unclear(format!(
                     "broker '{broker_name}' is in memory: its queues are inside the running host, where no other process \
-                     reaches them; that host shows them: curl 'http://{}/topics/{queue}?broker={broker_name}'",
-                    config.host.admin
+                     reaches them; that host shows them: {}",
+                    curl(&config.host, &broker_name, &queue)
                 )));
             }
             None => return Err(NoPlace::Unclear(no_broker(&config, &broker_name))),
@@ -148,6 +149,12 @@ fn prefixes(config: &Config, route: Option<&RouteConfig>) -> Vec<String> {
         }
     }
     prefixes
+}
+
+/// How the running host is asked for a queue's messages. The token is left to whoever asks: this is printed.
+fn curl(host: &HostConfig, broker: &str, queue: &str) -> String {
+    let token = if host.admin_token.is_some() { "--header 'Authorization: Bearer ADMIN_TOKEN' " } else { "" };
+    format!("curl {token}'http://{}/topics/{queue}?broker={broker}'", reachable(host.admin))
 }
 
 fn no_broker(config: &Config, name: &str) -> String {
