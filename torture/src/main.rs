@@ -141,7 +141,7 @@ async fn run(args: Args) -> Result<bool> {
         () = signals.stop_twice(&rig) => true,
     };
     let report = Report::of(&rig, interrupted);
-    print!("{report}");
+    print!("\n{report}");
     let table = rig.plan.folder.join("table.txt");
     std::fs::write(&table, report.to_string()).with_context(|| format!("cannot write {}", table.display()))?;
     let drawing = rig.plan.folder.join("timeline.svg");

@@ -12,6 +12,7 @@ use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
 use crate::process::Process;
+use crate::within::{PATIENCE, within};
 
 /// A busy machine takes long to start one.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
@@ -88,7 +89,9 @@ impl Node {
 
     async fn control(&self, words: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.script);
-        let output = command.args(words).kill_on_drop(true).output().await.context("cannot run rabbitmqctl")?;
+        let output = command.args(words).kill_on_drop(true).output();
+        let output = async { output.await.context("cannot run rabbitmqctl") };
+        let output = within(PATIENCE, &format!("rabbitmqctl {}", words.join(" ")), output).await?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         ensure!(output.status.success(), "rabbitmqctl {}: {}", words.join(" "), text(&output.stderr));
         Ok(text(&output.stdout))

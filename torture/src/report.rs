@@ -87,7 +87,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let judgement = &self.judgement;
-        writeln!(f, "\n{}\n  in {:.0} s:", self.command, self.seconds)?;
+        writeln!(f, "{}\n  in {:.0} s:", self.command, self.seconds)?;
         let mut row = |name: &str, count: usize, remark: String| writeln!(f, "  {name:<32} {count:>8}  {remark}");
         let unconfirmed = format!("beside {} that the broker did not confirm", judgement.unconfirmed);
         row("sent", judgement.sent, unconfirmed)?;

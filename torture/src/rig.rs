@@ -88,7 +88,9 @@ impl Rig {
         let mut node = Node::new(plan.node.clone(), plan.port);
         eprintln!("torture: starting the broker on {}", node.address());
         node.start().await?;
-        topology::declare(&Client::new(node.address()).channel().await, plan.source).await?;
+        let mut client = Client::new(node.address());
+        let declared = async { topology::declare(&client.channel().await, plan.source).await };
+        within(PATIENCE, "queues to be declared", declared).await?;
 
         let clock = Clock::start();
         let books = Arc::new(Books::new(clock));

@@ -74,8 +74,9 @@ Exit codes:
 /// Runs the rig in this process's place, so that Ctrl-C and the exit code are its own.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let Broker::Rabbitmq = args.broker;
+    let folder = folder(&args.name)?;
     workspace::run(workspace::cargo().args(["build", "--quiet", "-p", "reprieve", "-p", "reprieve-torture"]))?;
-    let mut rig = rig(args)?;
+    let mut rig = rig(args, folder)?;
     Err(rig.exec()).with_context(|| format!("cannot start {rig:?}"))
 }
 
@@ -84,14 +85,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 pub(crate) fn short() -> Result<()> {
     let (broker, source) = (Broker::Rabbitmq, Source::Quorum);
     let name = "short".to_owned();
-    workspace::run(&mut rig(&Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source, rate: 30, name })?)
+    let folder = folder(&name)?;
+    let args = Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source, rate: 30, name };
+    workspace::run(&mut rig(&args, folder)?)
+}
+
+/// Before anything is built, so that a second run is refused at once.
+fn folder(name: &str) -> Result<Folder> {
+    Folder::take(&workspace::root().join(RUNS), name)
 }
 
 /// The rig with a fresh node, all in one folder.
-fn rig(args: &Args) -> Result<Command> {
+fn rig(args: &Args, folder: Folder) -> Result<Command> {
     package::ensure_installed()?;
     test_policies::run()?;
-    let Folder { path: folder, lock } = Folder::take(&workspace::root().join(RUNS), &args.name)?;
+    folder.empty()?;
+    let Folder { path: folder, lock } = folder;
     let node = Node {
         // Names are known to the whole machine, so two runs at a time need two.
         name: format!("reprieve-torture-{}@localhost", std::process::id()),

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// A folder that was emptied, and is this run's own for as long as the lock is open.
+/// A folder that is this run's own for as long as the lock is open.
 pub(super) struct Folder {
     pub(super) path: PathBuf,
     pub(super) lock: File,
 }
 
 impl Folder {
-    /// Takes the folder of this name, unless a run that goes on has it. What an earlier run left there is removed.
+    /// Takes the folder of this name, unless a run that goes on has it. What an earlier run left there stays.
     pub(super) fn take(runs: &Path, name: &str) -> Result<Self> {
         fs::create_dir_all(runs).with_context(|| format!("cannot make {}", runs.display()))?;
         let path = runs.join(name);
@@ -31,13 +31,17 @@ impl Folder {
                 return Err(error).with_context(|| format!("cannot lock {}", lock_path.display()));
             }
         }
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("cannot empty {}", path.display()));
-            }
-            _ => fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?,
-        }
         Ok(Self { path, lock })
+    }
+
+    /// Removes what an earlier run left there.
+    pub(super) fn empty(&self) -> Result<()> {
+        match fs::remove_dir_all(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot empty {}", self.path.display()))
+            }
+            _ => fs::create_dir_all(&self.path).with_context(|| format!("cannot make {}", self.path.display())),
+        }
     }
 }
 
@@ -58,6 +62,7 @@ mod tests {
     fn a_folder_belongs_to_one_run_at_a_time_and_is_left_alone_by_others() {
         let runs = tempfile::tempdir().unwrap();
         let first = Folder::take(runs.path(), "run").unwrap();
+        first.empty().unwrap();
         fs::write(first.path.join("table.txt"), "of the first").unwrap();
         let other = Folder::take(runs.path(), "short").unwrap();
         assert_ne!(other.path, first.path);
@@ -66,6 +71,7 @@ mod tests {
         assert!(first.path.join("table.txt").exists());
         drop(first.lock);
         let second = Folder::take(runs.path(), "run").unwrap();
+        second.empty().unwrap();
         assert!(!second.path.join("table.txt").exists());
     }
 
