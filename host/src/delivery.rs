@@ -18,7 +18,7 @@ mod tests;
 
 pub use arrival::{Arrival, FailedElsewhere, KnownStarts, Work};
 pub use header_names::HeaderNames;
-pub(crate) use header_names::is_broker_owned;
+pub(crate) use header_names::{is_broker_owned, is_counted_by_broker};
 pub use machine::Machine;
 pub use preview::{Preview, preview};
 pub use resolve::{Outcome, Situation};

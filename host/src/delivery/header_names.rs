@@ -78,5 +78,12 @@ pub(crate) fn is_broker_owned(header: &str) -> bool {
     header.starts_with("x-death")
         || header.starts_with("x-first-death-")
         || header.starts_with("x-last-death-")
-        || matches!(header, "x-delivery-count" | "x-acquired-count" | "x-opt-deaths")
+        || is_counted_by_broker(header)
+        || header == "x-opt-deaths"
+}
+
+/// Whether a broker counts hand-overs in this header, so that it differs from one to the next of the same copy.
+#[must_use]
+pub(crate) fn is_counted_by_broker(header: &str) -> bool {
+    matches!(header, "x-delivery-count" | "x-acquired-count")
 }

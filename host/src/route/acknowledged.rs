@@ -4,7 +4,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::memory::{CopyKey, Memory, Remembered};
+use tokio::time::Instant;
+
+use super::memory::{CopyKey, Memory};
 use crate::message::Message;
 
 /// Acks that are kept beyond the prefetch: they are noted in another order than they were written in.
@@ -25,7 +27,7 @@ pub(super) struct Acknowledged {
 #[derive(Debug)]
 enum Latest {
     /// The consumer is there.
-    Known(VecDeque<Copy>),
+    Known(VecDeque<(Copy, Instant)>),
     /// The consumer was lost: what was acknowledged may come back.
     Doubtful,
 }
@@ -56,14 +58,15 @@ impl Acknowledged {
         } else {
             return;
         };
+        let now = Instant::now();
         match &mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner) {
             Latest::Known(latest) => {
                 if latest.len() >= self.most {
                     latest.pop_front();
                 }
-                latest.push_back(copy);
+                latest.push_back((copy, now));
             }
-            Latest::Doubtful => copy.remember(memory),
+            Latest::Doubtful => copy.remember(now, memory),
         }
     }
 
@@ -72,19 +75,19 @@ impl Acknowledged {
         let latest =
             std::mem::replace(&mut *self.latest.lock().unwrap_or_else(PoisonError::into_inner), Latest::Doubtful);
         if let Latest::Known(latest) = latest {
-            latest.iter().for_each(|copy| copy.remember(memory));
+            latest.iter().for_each(|(copy, at)| copy.remember(*at, memory));
         }
     }
 }
 
 impl Copy {
-    fn remember(&self, memory: &Memory) {
+    fn remember(&self, acknowledged: Instant, memory: &Memory) {
         let key = match self {
             Self::Whole(message) => CopyKey::of(message),
             Self::Digest(key) => Some(*key),
         };
         if let Some(key) = key {
-            memory.remember(key, Remembered::Done);
+            memory.remember_doubtful(key, acknowledged);
         }
     }
 }
@@ -92,6 +95,7 @@ impl Copy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::route::memory::Remembered;
 
     fn message(id: usize, body: usize) -> Arc<Message> {
         Arc::new(Message::new(vec![b'x'; body]).with_id(id.to_string()))

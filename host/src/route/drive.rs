@@ -45,19 +45,20 @@ impl Route {
             self.metrics.in_flight.inc();
             // A judge or broker of an embedder may panic. The message is the broker's again; its slot must not be lost.
             if AssertUnwindSafe(self.take_on(&mut delivery, &epoch)).catch_unwind().await.is_err() {
-                Box::pin(self.hand_back_after_panic(&delivery)).await;
+                Box::pin(self.hand_back_after_panic(&delivery, &epoch)).await;
             }
             self.metrics.in_flight.dec();
             drop(slot);
         }
     }
 
-    /// What panics once will do so again as soon as the message is back, and must not spin (rule 5).
-    async fn hand_back_after_panic(&self, delivery: &Delivery) {
+    /// What panics once will do so again as soon as the message is back, and must not spin, nor be handed back where the source
+    /// could lose it by that (rule 5).
+    async fn hand_back_after_panic(&self, delivery: &Delivery, epoch: &Epoch) {
         let (route, id) = (&self.spec.name, &delivery.message.id);
         error!(%route, id, "a panic while a delivery was in work: it goes back to the broker");
         tokio::select! {
-            () = sleep(self.spec.requeue.max) => {}
+            () = sleep(self.spec.requeue.max), if epoch.rules.requeue_is_safe => {}
             () = delivery.lost.cancelled() => {}
             () = self.intake_ended.cancelled() => {}
         }

@@ -8,14 +8,15 @@ use lru::LruCache;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::delivery::{KnownStarts, is_broker_owned};
+use crate::delivery::{KnownStarts, is_counted_by_broker};
 use crate::message::Message;
 
-/// Copies remembered on one route; the one that was seen longest ago is forgotten first.
-const CAPACITY: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
+/// Copies remembered on one route; the one that was seen longest ago is forgotten first. More than may be unsettled at a time.
+const CAPACITY: NonZeroUsize = NonZeroUsize::new(100_000).expect("not zero");
 
 /// A copy that a broker may hand over again: the same id, count, headers and body. A delayed copy has another count or
-/// due time, so it is another copy. What the broker itself writes differs from one hand-over to the next and is left out.
+/// due time, or was given back by its tier at another time, so it is another copy. What the broker counts differs from one
+/// hand-over to the next and is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CopyKey([u8; 32]);
 
@@ -38,7 +39,7 @@ impl CopyKey {
             }
         };
         add(message.id.as_deref().map(str::as_bytes));
-        for (name, value) in message.headers.iter().filter(|(name, _)| !is_broker_owned(name)) {
+        for (name, value) in message.headers.iter().filter(|(name, _)| !is_counted_by_broker(name)) {
             add(Some(name.as_bytes()));
             add(Some(format!("{value:?}").as_bytes()));
         }
@@ -66,6 +67,10 @@ pub(super) enum Remembered {
 /// A broker that was cut off hands a delivery over again at once. What is older stands for a message that was sent anew.
 const BELIEVED: Duration = Duration::from_secs(15 * 60);
 
+/// An ack that was written longer before the connection was lost has arrived: a dead connection is noticed by its missing
+/// heartbeats within two minutes.
+const IN_DOUBT: Duration = Duration::from_secs(3 * 60);
+
 type Entries = LruCache<CopyKey, (Remembered, Instant)>;
 
 #[derive(Debug)]
@@ -87,6 +92,19 @@ impl Memory {
 
     pub(super) fn remember(&self, key: CopyKey, what: Remembered) {
         self.lock().put(key, (what, Instant::now()));
+    }
+
+    /// The ack of a copy may not have arrived. Where a hand-over of something alike was open since, that was another message,
+    /// and a duplicate is better than a loss.
+    pub(super) fn remember_doubtful(&self, key: CopyKey, acknowledged: Instant) {
+        if acknowledged.elapsed() > IN_DOUBT {
+            return;
+        }
+        let mut entries = self.lock();
+        let is_newer = |(what, since): &(Remembered, Instant)| *what != Remembered::Done && *since >= acknowledged;
+        if !entries.peek(&key).is_some_and(is_newer) {
+            entries.put(key, (Remembered::Done, acknowledged));
+        }
     }
 
     /// A hand-over of a copy ended without an outcome. Where another one had an outcome in between, that stands; but not if
@@ -114,6 +132,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{HeaderValue, Headers};
 
     fn key(message: &Message) -> CopyKey {
         CopyKey::of(message).expect("it has an id")
@@ -126,6 +145,34 @@ mod tests {
         assert_ne!(key(&first), key(&delayed));
         let hop = delayed.clone().with_header("reprieve-tier", "5m");
         assert_ne!(key(&delayed), key(&hop));
+    }
+
+    #[test]
+    fn a_copy_that_goes_through_the_same_tier_again_is_another_one() {
+        let hop = |time: u64| {
+            let death = Headers::from_iter([("time".to_owned(), HeaderValue::Timestamp(time))]);
+            Message::new("b").with_id("m1").with_header("x-death", HeaderValue::Array(vec![HeaderValue::Table(death)]))
+        };
+        assert_ne!(key(&hop(3600)), key(&hop(7200)));
+        assert_eq!(key(&hop(3600)), key(&hop(3600)), "its redelivery");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_doubtful_ack_says_nothing_of_what_was_handed_over_since_nor_for_long() {
+        let (memory, key) = (Memory::default(), key(&Message::new("b").with_id("m1")));
+        let acknowledged = Instant::now();
+        memory.remember_doubtful(key, acknowledged);
+        assert_eq!(memory.take(key), Some(Remembered::Done));
+
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let known = KnownStarts { starts: 1, ..KnownStarts::default() };
+        memory.remember_open(key, known, false);
+        memory.remember_doubtful(key, acknowledged);
+        assert_eq!(memory.take(key), Some(Remembered::Open(known)), "a first hand-over is of another message");
+
+        tokio::time::advance(IN_DOUBT).await;
+        memory.remember_doubtful(key, acknowledged);
+        assert_eq!(memory.take(key), None, "an ack of long ago has arrived");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn park(folder: &Path, route: &str, source: &str, parcel: &Parcel) ->
 }
 
 fn write(folder: &Path, route: &str, source: &str, parcel: &Parcel) -> io::Result<PathBuf> {
-    fs::create_dir_all(folder)?;
+    make(folder)?;
     let parked_at = Timestamp::now();
     let stem = format!("{}-{}-{}", plain(route), parked_at.0, plain(&parcel.id));
     // The description last: where it is, the body is.
@@ -58,6 +58,17 @@ fn write(folder: &Path, route: &str, source: &str, parcel: &Parcel) -> io::Resul
     let path = persist(folder, &stem, "json", &serde_json::to_vec_pretty(&description)?)?;
     sync_folder(folder)?;
     Ok(path)
+}
+
+/// Makes the folder where it is missing, so that it outlives a loss of power.
+fn make(folder: &Path) -> io::Result<()> {
+    let Some(parent) = folder.parent().filter(|_| !folder.is_dir()) else { return Ok(()) };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    make(parent)?;
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => sync_folder(parent),
+    }
 }
 
 /// Writes a file that is there as a whole or not at all, under a name that is still free.

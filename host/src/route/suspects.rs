@@ -7,16 +7,21 @@
 mod ledger;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::memory::CopyKey;
 use crate::delivery::KnownStarts;
 use crate::message::Message;
 use ledger::Ledger;
+
+/// A broker hands what was under way over again at once. What comes back later was in the hands of this process.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
 
 /// The suspicion of one host, shared by its routes.
 #[derive(Debug)]
@@ -53,12 +58,14 @@ pub(super) struct Suspicion {
     /// Fresh deliveries in a row that show that none is left of those that were under way.
     enough: u32,
     fresh: AtomicU32,
+    /// When the first delivery arrived.
+    begun: OnceLock<Instant>,
 }
 
 impl Suspicion {
     pub(super) fn new(suspects: Arc<Suspects>, route: Arc<str>, prefetch: u16) -> Self {
         suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
-        Self { suspects, route, enough: prefetch.max(1).into(), fresh: AtomicU32::new(0) }
+        Self { suspects, route, enough: prefetch.max(1).into(), fresh: AtomicU32::new(0), begun: OnceLock::new() }
     }
 
     /// How the attempts of a delivery that has just arrived are to be run; `None` once nothing is suspected any more.
@@ -73,6 +80,13 @@ impl Suspicion {
     }
 
     fn goes_on(&self, redelivered: bool) -> bool {
+        // A route where little happens would take what a lost connection brings back for suspects for as long as it lives.
+        if self.begun.get_or_init(Instant::now).elapsed() > LONGEST {
+            if self.fresh.swap(self.enough, Ordering::AcqRel) < self.enough {
+                self.ends();
+            }
+            return false;
+        }
         let seen = self.fresh.load(Ordering::Acquire);
         if seen >= self.enough {
             return false;
@@ -81,10 +95,14 @@ impl Suspicion {
             // Only what comes in a row counts; one that is enough stays enough.
             let _ = self.fresh.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire);
         } else if self.fresh.fetch_add(1, Ordering::AcqRel) + 1 == self.enough {
-            self.suspects.in_doubt.fetch_sub(1, Ordering::AcqRel);
-            info!(route = %self.route, "no message is suspected to have ended the host any more");
+            self.ends();
         }
         true
+    }
+
+    fn ends(&self) {
+        self.suspects.in_doubt.fetch_sub(1, Ordering::AcqRel);
+        info!(route = %self.route, "no message is suspected to have ended the host any more");
     }
 }
 

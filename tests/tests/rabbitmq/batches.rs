@@ -70,3 +70,21 @@ async fn a_message_that_ends_the_channel_takes_no_other_with_it() {
     }
     assert_eq!(ids.len() as u32, MESSAGES - 1, "each of the others is there, some of them perhaps twice");
 }
+
+#[tokio::test]
+async fn a_body_that_is_too_large_fails_alone_beside_small_ones() {
+    let sandbox = Sandbox::new().await;
+    let target = sandbox.queue("target", &[]).await;
+    let broker = driver();
+    let huge = Message::new(vec![0; 128 * 1024 * 1024 + 1]).with_id("huge");
+    let small: Vec<Message> = (0..MESSAGES).map(numbered).collect();
+    let target_queue = queue(&target);
+
+    let others = join_all(small.iter().map(|message| broker.publish(&target_queue, message)));
+    let (refused, others) = tokio::join!(broker.publish(&target_queue, &huge), others);
+
+    assert!(matches!(refused, Err(PublishError::TooLarge(_))), "{refused:?}");
+    assert!(others.iter().all(Result::is_ok), "{others:?}");
+    // Exactly once: nothing was published again because of the large one.
+    sandbox.wait_for_count(&target, MESSAGES).await;
+}

@@ -1,5 +1,4 @@
 use super::*;
-use std::time::Duration;
 
 fn message(id: &str) -> Message {
     Message::new("body").with_id(id)
@@ -46,6 +45,16 @@ fn a_route_is_trusted_again_once_as_many_fresh_deliveries_in_a_row_have_come_as_
         suspicion.arrives(&message(id), false);
     }
     assert!(suspicion.arrives(&message("m6"), true).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_route_where_little_happens_is_trusted_again_after_a_while() {
+    let state = tempfile::tempdir().unwrap();
+    let suspicion = suspicion(&suspects(state.path()), 100);
+    assert!(is_suspect(&suspicion.arrives(&message("m1"), true)));
+    tokio::time::advance(LONGEST + Duration::from_secs(1)).await;
+    assert!(!is_suspect(&suspicion.arrives(&message("m2"), true)), "a lost connection brings it back");
+    assert!(suspicion.arrives(&message("m3"), true).is_none());
 }
 
 #[test]

@@ -5,11 +5,12 @@
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::stream::{self, FuturesUnordered};
+use futures_util::{FutureExt, StreamExt};
 use lapin::message::BasicReturnMessage;
 use lapin::options::BasicPublishOptions;
 use lapin::{Channel, Confirmation};
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::Publish;
 use super::lane::{Channels, Job};
@@ -17,20 +18,21 @@ use crate::broker::PublishError;
 use crate::broker::rabbitmq::reason::{publish_error, reason};
 
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many of a batch whose channel ended are sent alone at a time.
+const CHANNELS_AFTER_AN_END: usize = 8;
 
 /// Publishes the batch and answers every message of it.
 pub(super) async fn send(batch: Vec<Job>, channels: &Channels) {
-    let alone = batch.len() == 1;
-    let again = attempt(batch, channels).await;
-    for job in again {
-        // The channel ended under them all, because of one: each by itself shows which.
-        if alone {
-            let ended = job.publish.outage("the channel ended");
-            answer(job, Err(ended));
-        } else {
-            Box::pin(send(vec![job], channels)).await;
-        }
-    }
+    let open = attempt(batch, channels).await;
+    // The channel ended under them all, because of one: each by itself shows which.
+    stream::iter(open)
+        .for_each_concurrent(CHANNELS_AFTER_AN_END, |job| async {
+            for left in attempt(vec![job], channels).await {
+                let ended = left.publish.outage("the channel ended");
+                answer(left, Err(ended));
+            }
+        })
+        .await;
 }
 
 /// Publishes on one channel. Gives back what the end of the channel left open.
@@ -43,21 +45,34 @@ async fn attempt(batch: Vec<Job>, channels: &Channels) -> Vec<Job> {
         Ok(Err(error)) => return answer_all(batch, &format!("no channel: {}", reason(&error))),
         Err(_) => return answer_all(batch, "no channel in time"),
     };
-    let published = batch.iter().map(|job| publish(&channel, &job.publish));
-    match timeout_at(deadline, join_all(published)).await {
-        Err(_) => {
-            // A confirm that comes late must not be taken for the next message's.
-            discard(&channel).await;
-            answer_all(batch, "no confirm in time")
-        }
-        Ok(confirmations) => {
-            let open = judge(batch, confirmations);
-            if channel.status().connected() {
-                channels.keep(channel);
-            }
-            open
-        }
+    let confirmations = confirmations(&batch, &channel, deadline).await;
+    if confirmations.iter().all(|confirmation| matches!(confirmation, Some(Ok(_)))) {
+        channels.keep(channel);
+    } else if confirmations.iter().any(Option::is_none) {
+        // A confirm that comes late must not be taken for the next message's.
+        discard(&channel).await;
     }
+    judge(batch, confirmations)
+}
+
+/// What the broker said of each message by the deadline.
+async fn confirmations(
+    batch: &[Job],
+    channel: &Channel,
+    deadline: Instant,
+) -> Vec<Option<lapin::Result<Confirmation>>> {
+    let mut confirmations: Vec<_> = batch.iter().map(|_| None).collect();
+    let published = batch.iter().enumerate();
+    let mut under_way: FuturesUnordered<_> =
+        published.map(|(index, job)| async move { (index, publish(channel, &job.publish).await) }).collect();
+    while let Ok(Some((index, confirmation))) = timeout_at(deadline, under_way.next()).await {
+        confirmations[index] = Some(confirmation);
+    }
+    // A return is handed out with the first confirm that comes behind it. Whatever came with one that was seen has come too.
+    while let Some(Some((index, confirmation))) = under_way.next().now_or_never() {
+        confirmations[index] = Some(confirmation);
+    }
+    confirmations
 }
 
 async fn publish(channel: &Channel, publish: &Publish) -> lapin::Result<Confirmation> {
@@ -68,33 +83,33 @@ async fn publish(channel: &Channel, publish: &Publish) -> lapin::Result<Confirma
 }
 
 /// Answers what is decided. An error of the channel decides only about a message that was alone on it.
-fn judge(batch: Vec<Job>, confirmations: Vec<lapin::Result<Confirmation>>) -> Vec<Job> {
-    let mut returns = Vec::new();
-    let mut open = Vec::new();
+fn judge(batch: Vec<Job>, confirmations: Vec<Option<lapin::Result<Confirmation>>>) -> Vec<Job> {
+    let (mut confirmed, mut late, mut open, mut returns) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let alone = batch.len() == 1;
-    let mut confirmed = Vec::with_capacity(batch.len());
     for (job, confirmation) in batch.into_iter().zip(confirmations) {
         match confirmation {
-            Ok(Confirmation::Ack(returned)) => {
+            Some(Ok(Confirmation::Ack(returned))) => {
                 returns.extend(returned);
                 confirmed.push((job, true));
             }
-            Ok(Confirmation::Nack(returned)) => {
+            Some(Ok(Confirmation::Nack(returned))) => {
                 returns.extend(returned);
                 confirmed.push((job, false));
             }
-            Ok(Confirmation::NotRequested) => {
+            Some(Ok(Confirmation::NotRequested)) => {
                 let unsure = job.publish.outage("the channel gives no confirms");
                 answer(job, Err(unsure));
             }
-            Err(error) if alone => {
+            Some(Err(error)) if alone => {
                 let failed = publish_error(&job.publish.target, &error);
                 answer(job, Err(failed));
             }
-            Err(_) => open.push(job),
+            Some(Err(_)) => open.push(job),
+            None => late.push(job),
         }
     }
-    let unroutable = unroutable(&confirmed, &open, &returns);
+    let undecided = || open.iter().chain(&late);
+    let unroutable = unroutable(&confirmed, undecided(), &returns);
     for ((job, kept), returned) in confirmed.into_iter().zip(unroutable) {
         let outcome = match (returned, kept) {
             (Some(why), _) => Err(job
@@ -105,12 +120,17 @@ fn judge(batch: Vec<Job>, confirmations: Vec<lapin::Result<Confirmation>>) -> Ve
         };
         answer(job, outcome);
     }
+    answer_all(late, "no confirm in time");
     open
 }
 
 /// For each confirmed message, the broker's words where it was returned. A confirm for a message that no queue took comes
 /// behind its return, so whatever concerns these is among `returns`; which is which, only the content tells.
-fn unroutable(confirmed: &[(Job, bool)], open: &[Job], returns: &[BasicReturnMessage]) -> Vec<Option<String>> {
+fn unroutable<'j>(
+    confirmed: &[(Job, bool)],
+    undecided: impl Iterator<Item = &'j Job> + Clone,
+    returns: &[BasicReturnMessage],
+) -> Vec<Option<String>> {
     let mut reasons = vec![None; confirmed.len()];
     for returned in returns {
         let mut matched = false;
@@ -121,7 +141,7 @@ fn unroutable(confirmed: &[(Job, bool)], open: &[Job], returns: &[BasicReturnMes
             }
         }
         // Recognised by nobody: rather published twice than lost.
-        if !matched && !open.iter().any(|job| is(returned, &job.publish)) {
+        if !matched && !undecided.clone().any(|job| is(returned, &job.publish)) {
             reasons.iter_mut().for_each(|reason| *reason = Some(returned.reply_text.to_string()));
         }
     }
@@ -134,7 +154,7 @@ fn is(returned: &BasicReturnMessage, publish: &Publish) -> bool {
         && returned.properties == publish.properties
 }
 
-fn answer(job: Job, outcome: Result<(), PublishError>) {
+pub(super) fn answer(job: Job, outcome: Result<(), PublishError>) {
     // An error means that nobody waits any more; what is kept then is one copy too many, never one too few.
     let _ = job.answer.send(outcome);
 }

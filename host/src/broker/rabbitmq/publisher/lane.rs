@@ -1,6 +1,8 @@
 //! What waits to be published to one target, and the channels that it goes out on.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use lapin::Channel;
 use lapin::options::ConfirmSelectOptions;
@@ -13,9 +15,14 @@ use crate::broker::PublishError;
 use crate::broker::rabbitmq::session::Session;
 
 /// Batches under way at once. One would leave the broker idle while its confirms travel; more only make batches smaller.
-const CHANNELS: usize = 2;
+const CHANNELS: usize = 4;
 /// The messages of one batch at most.
-const BATCH: usize = 128;
+const MESSAGES: usize = 128;
+/// The bytes of their bodies at most, but for a message that is larger by itself and goes alone: what one large message
+/// meets, a refusal or a slow line, is nobody else's business.
+const BYTES: usize = 1024 * 1024;
+/// With less time left, a message is not sent any more.
+const SHORTEST: Duration = Duration::from_millis(500);
 
 /// A message that waits, and who waits for what becomes of it.
 pub(super) struct Job {
@@ -56,14 +63,17 @@ impl Lane {
 async fn send_batches(mut jobs: mpsc::UnboundedReceiver<Job>) {
     let channels = Arc::new(Channels::default());
     let free = Arc::new(Semaphore::new(CHANNELS));
+    let mut waiting = VecDeque::new();
     loop {
         let permit = Arc::clone(&free).acquire_owned().await.expect("the semaphore is never closed");
-        let mut batch = Vec::new();
-        if jobs.recv_many(&mut batch, BATCH).await == 0 {
-            return;
+        if waiting.is_empty() {
+            match jobs.recv().await {
+                Some(job) => waiting.push_back(job),
+                None => return,
+            }
         }
-        // Whoever stopped waiting will publish another copy, or never wants this one.
-        batch.retain(|job| !job.answer.is_closed());
+        waiting.extend(std::iter::from_fn(|| jobs.try_recv().ok()));
+        let batch = next_batch(&mut waiting);
         let channels = Arc::clone(&channels);
         // A task of its own: whoever stops waiting must not leave a channel with a confirm still to come.
         tokio::spawn(async move {
@@ -71,6 +81,29 @@ async fn send_batches(mut jobs: mpsc::UnboundedReceiver<Job>) {
             drop(permit);
         });
     }
+}
+
+/// What goes out together: at least one message, and no more than fits.
+fn next_batch(waiting: &mut VecDeque<Job>) -> Vec<Job> {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    while let Some(job) = waiting.front() {
+        bytes += job.publish.body.len();
+        if batch.len() == MESSAGES || (bytes > BYTES && !batch.is_empty()) {
+            break;
+        }
+        let Some(job) = waiting.pop_front() else { break };
+        if job.answer.is_closed() {
+            // Whoever stopped waiting will publish another copy, or never wants this one.
+            bytes -= job.publish.body.len();
+        } else if job.deadline.saturating_duration_since(Instant::now()) < SHORTEST {
+            // Sent now, its confirm would come too late, and it would be published twice.
+            let late = job.publish.outage("every channel waits for the broker's confirm");
+            batch::answer(job, Err(late));
+        } else {
+            batch.push(job);
+        }
+    }
+    batch
 }
 
 /// Channels in confirm mode on which nothing is under way.
