@@ -1,5 +1,6 @@
 //! One host: the `reprieve` program, with a configuration, state and policies of its own.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,12 +8,11 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use tokio::process::{Child, Command};
+use nix::sys::signal::Signal;
 use tokio::time::timeout;
 
 use crate::policies::Policy;
+use crate::process::Process;
 use crate::topology::{DEAD, EXCHANGE, INVALID, SOURCE};
 
 /// Deliveries that one host has in work at a time.
@@ -34,7 +34,7 @@ pub(crate) struct Host {
     program: PathBuf,
     folder: PathBuf,
     peers: Peers,
-    process: Option<Child>,
+    process: Option<Process>,
 }
 
 impl Host {
@@ -55,12 +55,10 @@ impl Host {
         let log = self.log();
         let output = fs::OpenOptions::new().create(true).append(true).open(&log);
         let output = output.with_context(|| format!("cannot write {}", log.display()))?;
-        let mut command = Command::new(&self.program);
-        command.args(["run", "--log", "reprieve=debug", "--log-format", "json", "-c"]).arg(self.configuration());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
-        // A group of its own: Ctrl-C is meant for the rig, which ends its hosts in order.
-        let process = command.process_group(0).kill_on_drop(true).spawn();
-        self.process = Some(process.with_context(|| format!("cannot start {}", self.program.display()))?);
+        let configuration = self.configuration();
+        let words = ["run", "--log", "reprieve=debug", "--log-format", "json", "-c"].map(OsStr::new);
+        let arguments = [&words[..], &[configuration.as_os_str()]].concat();
+        self.process = Some(Process::start(&self.program, &arguments, Stdio::null(), output.into())?);
         Ok(())
     }
 
@@ -76,7 +74,7 @@ impl Host {
 
     /// `kill -9`.
     pub(crate) async fn kill(&mut self) -> Result<()> {
-        if let Some(mut process) = self.process.take() {
+        if let Some(process) = self.process.take() {
             process.kill().await.context("cannot kill a host")?;
         }
         Ok(())
@@ -117,8 +115,7 @@ impl Host {
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {
-        let Some(id) = self.process.as_ref().and_then(Child::id) else { return Ok(()) };
-        kill(Pid::from_raw(i32::try_from(id).expect("a process id")), signal).context("cannot signal a host")
+        self.process.as_ref().map_or(Ok(()), |process| process.signal(signal)).context("cannot signal a host")
     }
 
     fn configuration(&self) -> PathBuf {

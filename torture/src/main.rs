@@ -1,7 +1,7 @@
 //! Sends messages through hosts and a broker that are killed, cut off and refused, and keeps the books.
 //!
 //! * `producer`, `endpoint` (the handler) and `dead_letters` see the messages from outside; `books` holds what they saw.
-//! * `host`, `node` and `proxy` are what faults are inflicted on, by `rig`.
+//! * `host`, `node` (each a `process`) and `proxy` are what faults are inflicted on, by `rig`.
 //! * `report`, `story` and `timeline` are for people.
 
 mod books;
@@ -13,6 +13,7 @@ mod faults;
 mod host;
 mod node;
 mod policies;
+mod process;
 mod producer;
 mod proxy;
 mod random;
@@ -24,6 +25,7 @@ mod stalls;
 mod story;
 mod timeline;
 mod topology;
+mod within;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -82,7 +84,7 @@ struct Args {
     #[arg(long, value_name = "DIR")]
     test_policies: PathBuf,
 
-    /// Where logs and the drawing go
+    /// Where logs, the table and the drawing go
     #[arg(long, value_name = "DIR")]
     folder: PathBuf,
 }
@@ -131,14 +133,20 @@ async fn run(args: Args) -> Result<bool> {
         () = signals.next() => anyhow::bail!("stopped before anything was sent"),
     };
     let interrupted = tokio::select! {
-        outcome = rig.run() => outcome.map(|()| false)?,
+        outcome = rig.run() => {
+            // What it came to until then is worth a table.
+            outcome.as_ref().err().into_iter().for_each(|error| rig.complain(format!("{error:#}")));
+            outcome.is_err()
+        }
         () = signals.stop_twice(&rig) => true,
     };
     let report = Report::of(&rig, interrupted);
-    print!("{report}");
+    print!("\n{report}");
+    let table = rig.plan.folder.join("table.txt");
+    std::fs::write(&table, report.to_string()).with_context(|| format!("cannot write {}", table.display()))?;
     let drawing = rig.plan.folder.join("timeline.svg");
     std::fs::write(&drawing, draw(&rig)).with_context(|| format!("cannot write {}", drawing.display()))?;
-    println!("timeline: {}", drawing.display());
+    println!("table: {}\ntimeline: {}", table.display(), drawing.display());
     if !interrupted {
         story::tell(&rig, &report.judgement.troubles);
     }

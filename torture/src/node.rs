@@ -2,15 +2,17 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use lapin::{Connection, ConnectionProperties};
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::time::{sleep, timeout};
+
+use crate::process::Process;
+use crate::within::{PATIENCE, within};
 
 /// A busy machine takes long to start one.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
@@ -21,7 +23,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct Node {
     script: PathBuf,
     port: u16,
-    server: Option<Child>,
+    server: Option<Process>,
 }
 
 impl Node {
@@ -38,14 +40,12 @@ impl Node {
         let log = self.folder().join("output.log");
         let output = std::fs::OpenOptions::new().create(true).append(true).open(&log);
         let output = output.with_context(|| format!("cannot write {}", log.display()))?;
-        let mut command = Command::new(&self.script);
-        command.arg("start").stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
-        // A group of its own: the server is a script with the node beneath it, and all of it is killed at once.
-        let server = command.process_group(0).spawn();
-        self.server = Some(server.with_context(|| format!("cannot run {}", self.script.display()))?);
+        let server = Process::start(&self.script, &["start"], output.try_clone()?.into(), output.into())?;
+        let server = self.server.insert(server);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         let answers = timeout(START_TIMEOUT, async {
-            while connect(self.address()).await.is_err() {
-                if let Some(status) = self.server.as_mut().expect("just started").try_wait()? {
+            while connect(address).await.is_err() {
+                if let Some(status) = server.try_wait()? {
                     bail!("the broker ended ({status}) before it answered; see {}", log.display());
                 }
                 sleep(Duration::from_millis(100)).await;
@@ -57,12 +57,8 @@ impl Node {
 
     /// `kill -9`, of the node and of what it started.
     pub(crate) async fn kill(&mut self) -> Result<()> {
-        let Some(mut server) = self.server.take() else { return Ok(()) };
-        if let Some(group) = group(&server) {
-            killpg(group, Signal::SIGKILL).context("cannot kill the broker")?;
-        }
-        server.wait().await.context("the broker cannot be waited for")?;
-        Ok(())
+        let Some(server) = self.server.take() else { return Ok(()) };
+        server.kill().await.context("cannot kill the broker")
     }
 
     /// Stops it in order.
@@ -93,7 +89,9 @@ impl Node {
 
     async fn control(&self, words: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.script);
-        let output = command.args(words).kill_on_drop(true).output().await.context("cannot run rabbitmqctl")?;
+        let output = command.args(words).kill_on_drop(true).output();
+        let output = async { output.await.context("cannot run rabbitmqctl") };
+        let output = within(PATIENCE, &format!("rabbitmqctl {}", words.join(" ")), output).await?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         ensure!(output.status.success(), "rabbitmqctl {}: {}", words.join(" "), text(&output.stderr));
         Ok(text(&output.stdout))
@@ -102,20 +100,6 @@ impl Node {
     fn folder(&self) -> &Path {
         self.script.parent().expect("a script is in a folder")
     }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        if let Some(group) = self.server.as_ref().and_then(group) {
-            // It may have ended by itself.
-            let _ = killpg(group, Signal::SIGKILL);
-        }
-    }
-}
-
-/// The group of a process that leads one, until it was waited for.
-fn group(server: &Child) -> Option<Pid> {
-    Some(Pid::from_raw(i32::try_from(server.id()?).expect("a process id")))
 }
 
 /// A client's connection, past every proxy.

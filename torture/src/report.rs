@@ -23,7 +23,8 @@ pub(crate) struct Report {
     drained: bool,
     interrupted: bool,
     seconds: f64,
-    settings: String,
+    /// What runs it again.
+    command: String,
 }
 
 impl Report {
@@ -47,7 +48,7 @@ impl Report {
             drained: rig.has_drained(),
             interrupted,
             seconds: rig.clock.now(),
-            settings: format!("seed {}, {hosts} hosts, {:?} source", rig.plan.seed, rig.plan.source),
+            command: rig.plan.command(),
         })
     }
 
@@ -65,7 +66,7 @@ impl Report {
                 failures.push(why);
             }
         };
-        demand(!self.interrupted, "it was interrupted: what was open is not judged".to_owned());
+        demand(!self.interrupted, "it did not come to its end: what was open is not judged".to_owned());
         demand(self.interrupted || self.drained, "messages did not come to their end".to_owned());
         let troubles = judgement.troubles.len();
         demand(
@@ -86,7 +87,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let judgement = &self.judgement;
-        writeln!(f, "\ntorture: {}, {:.0} s", self.settings, self.seconds)?;
+        writeln!(f, "{}\n  in {:.0} s:", self.command, self.seconds)?;
         let mut row = |name: &str, count: usize, remark: String| writeln!(f, "  {name:<32} {count:>8}  {remark}");
         let unconfirmed = format!("beside {} that the broker did not confirm", judgement.unconfirmed);
         row("sent", judgement.sent, unconfirmed)?;

@@ -4,12 +4,13 @@ mod closing;
 mod inflict;
 mod watch;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use tokio::sync::{Mutex as AsyncMutex, watch as channel};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -28,6 +29,10 @@ use crate::proxy::Proxy;
 use crate::random::Random;
 use crate::stalls::Sample;
 use crate::topology::{self, DEAD_QUEUES, Source};
+use crate::within::{PATIENCE, within};
+
+/// A fault may stop and start a broker, which takes its time on a busy machine.
+const LONGEST_FAULT: Duration = Duration::from_secs(300);
 
 /// What a run is like.
 #[derive(Debug, Clone)]
@@ -45,6 +50,15 @@ pub(crate) struct Plan {
     pub(crate) folder: PathBuf,
 }
 
+impl Plan {
+    /// The command that runs it again.
+    pub(crate) fn command(&self) -> String {
+        let Self { seed, hosts, source, rate, .. } = self;
+        let (minutes, source) = (self.time.as_secs_f64() / 60.0, format!("{source:?}").to_lowercase());
+        format!("cargo xtask torture --minutes {minutes} --seed {seed} --hosts {hosts} --source {source} --rate {rate}")
+    }
+}
+
 /// Everything that takes part, to be shared by what runs at the same time. Dropped, it ends its processes.
 pub(crate) struct Rig {
     pub(crate) plan: Plan,
@@ -60,7 +74,7 @@ pub(crate) struct Rig {
     /// Faults and sending end.
     stop: channel::Sender<bool>,
     samples: Mutex<Vec<Sample>>,
-    /// What a host did that it must not, such as to end by itself.
+    /// What a host did that it must not, such as to end by itself, or why the rig could not go on.
     complaints: Mutex<Vec<String>>,
     /// When the faults were over.
     closing: OnceLock<f64>,
@@ -74,7 +88,9 @@ impl Rig {
         let mut node = Node::new(plan.node.clone(), plan.port);
         eprintln!("torture: starting the broker on {}", node.address());
         node.start().await?;
-        topology::declare(&Client::new(node.address()).channel().await, plan.source).await?;
+        let mut client = Client::new(node.address());
+        let declared = async { topology::declare(&client.channel().await, plan.source).await };
+        within(PATIENCE, "queues to be declared", declared).await?;
 
         let clock = Clock::start();
         let books = Arc::new(Books::new(clock));
@@ -117,14 +133,24 @@ impl Rig {
         }
         background.spawn(Arc::clone(self).watch(broker));
         background.spawn(Arc::clone(self).show_progress());
-        let sending = tokio::spawn(produce(broker, self.plan.rate, Arc::clone(&self.books), self.stop.subscribe()));
+        // What runs in the background ends with its set, after the run.
+        tokio::select! {
+            outcome = self.run_course(broker) => outcome,
+            Some(ended) = background.join_next() => {
+                ended.context("what drains dead letters or watches ended badly")?;
+                bail!("what drains dead letters or watches ended before the run");
+            }
+        }
+    }
 
+    async fn run_course(&self, broker: SocketAddr) -> Result<()> {
+        let sending = tokio::spawn(produce(broker, self.plan.rate, Arc::clone(&self.books), self.stop.subscribe()));
         let faults = tokio::try_join!(self.lane(&OF_A_HOST, 1, (1500, 4000)), self.lane(&OF_ALL, 2, (2000, 6000)));
         self.stop.send_replace(true);
-        sending.await.context("the producer ended badly")?;
         faults?;
+        let sent = async { sending.await.context("the producer ended badly") };
+        within(PATIENCE, "the producer to end", sent).await?;
         self.close(broker).await
-        // What runs in the background ends with its set.
     }
 
     /// Ends sending and faults.
@@ -147,16 +173,18 @@ impl Rig {
                 return Ok(());
             }
             let kind = deck.deal(&mut random);
-            self.inflict(kind, &mut random).await.with_context(|| format!("fault \"{}\"", kind.name()))?;
+            let inflicted = within(LONGEST_FAULT, "its end", self.inflict(kind, &mut random)).await;
+            inflicted.with_context(|| format!("fault \"{}\"", kind.name()))?;
         }
     }
 
-    fn complain(&self, what: String) {
+    /// Notes a reason for the run to fail.
+    pub(crate) fn complain(&self, what: String) {
         eprintln!("torture: {what}");
         self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(what);
     }
 
-    /// What hosts did that they must not.
+    /// What hosts did that they must not, and why the rig could not go on.
     pub(crate) fn complaints(&self) -> Vec<String> {
         self.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

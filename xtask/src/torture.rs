@@ -1,20 +1,23 @@
 //! `cargo xtask torture`: builds the program and the rig, gives the rig a RabbitMQ node of its own, and runs it.
 
+mod folder;
+
 use std::fs::{self, Permissions};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
 use crate::rabbitmq::node::{self, Node};
 use crate::rabbitmq::package::{self, CONTROL};
 use crate::{test_policies, workspace};
+use folder::Folder;
 
-/// Where runs leave their logs and drawings.
-const FOLDER: &str = "target/torture";
+/// Where each run has its folder.
+const RUNS: &str = "target/torture";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -37,6 +40,9 @@ pub(crate) struct Args {
     /// Messages sent a second
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rate: u32,
+    /// The folder of the run beneath target/torture; what an earlier run of this name left there is removed
+    #[arg(long, value_name = "NAME", default_value = "run", value_parser = folder::name)]
+    name: String,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -55,6 +61,9 @@ Examples:
   cargo xtask torture --broker rabbitmq --minutes 30    three hosts on a quorum queue
   cargo xtask torture --minutes 5 --seed 7              the faults and answers of an earlier run
   cargo xtask torture --hosts 1 --source classic        one host on a classic queue
+  cargo xtask torture --name second                     beside a run that goes on
+
+Logs, table.txt and timeline.svg are in target/torture/NAME.
 
 Ctrl-C ends the faults and waits for the last message; a second one ends at once.
 
@@ -65,8 +74,9 @@ Exit codes:
 /// Runs the rig in this process's place, so that Ctrl-C and the exit code are its own.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let Broker::Rabbitmq = args.broker;
+    let folder = folder(&args.name)?;
     workspace::run(workspace::cargo().args(["build", "--quiet", "-p", "reprieve", "-p", "reprieve-torture"]))?;
-    let mut rig = rig(args)?;
+    let mut rig = rig(args, folder)?;
     Err(rig.exec()).with_context(|| format!("cannot start {rig:?}"))
 }
 
@@ -74,14 +84,23 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// those that were built along with the tests.
 pub(crate) fn short() -> Result<()> {
     let (broker, source) = (Broker::Rabbitmq, Source::Quorum);
-    workspace::run(&mut rig(&Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source, rate: 30 })?)
+    let name = "short".to_owned();
+    let folder = folder(&name)?;
+    let args = Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source, rate: 30, name };
+    workspace::run(&mut rig(&args, folder)?)
+}
+
+/// Before anything is built, so that a second run is refused at once.
+fn folder(name: &str) -> Result<Folder> {
+    Folder::take(&workspace::root().join(RUNS), name)
 }
 
 /// The rig with a fresh node, all in one folder.
-fn rig(args: &Args) -> Result<Command> {
+fn rig(args: &Args, folder: Folder) -> Result<Command> {
     package::ensure_installed()?;
     test_policies::run()?;
-    let folder = workspace::root().join(FOLDER);
+    folder.empty()?;
+    let Folder { path: folder, lock } = folder;
     let node = Node {
         // Names are known to the whole machine, so two runs at a time need two.
         name: format!("reprieve-torture-{}@localhost", std::process::id()),
@@ -89,18 +108,15 @@ fn rig(args: &Args) -> Result<Command> {
         distribution_port: free_port()?,
         folder: folder.join("broker"),
     };
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("cannot empty {}", folder.display()));
-        }
-        _ => fs::create_dir_all(&node.folder).with_context(|| format!("cannot make {}", node.folder.display()))?,
-    }
+    fs::create_dir_all(&node.folder).with_context(|| format!("cannot make {}", node.folder.display()))?;
     let script = write_script(&node)?;
     let built = workspace::root().join("target/debug");
     // Hosts are restarted all along, and must not become those of a later build.
     let program = folder.join("reprieve");
     fs::copy(built.join("reprieve"), &program).context("cannot copy the program")?;
     let mut rig = Command::new(built.join("torture"));
+    // The rig reads nothing: so the lock is open, and the folder taken, for exactly as long as the rig runs.
+    rig.stdin(Stdio::from(lock));
     rig.arg("--node").arg(script).args(["--port", &node.port.to_string()]);
     rig.arg("--program").arg(program).arg("--folder").arg(folder);
     rig.arg("--policies").arg(workspace::root().join("host/policies"));

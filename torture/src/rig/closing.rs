@@ -12,9 +12,7 @@ use super::Rig;
 use crate::client::Client;
 use crate::policies::GOOD;
 use crate::topology::{DEAD_QUEUES, WAITING, get, ready};
-
-/// Where no further message ends for so long, it is over.
-const PATIENCE: Duration = Duration::from_secs(90);
+use crate::within::{PATIENCE, within};
 
 impl Rig {
     pub(super) async fn close(&self, broker: SocketAddr) -> Result<()> {
@@ -32,11 +30,17 @@ impl Rig {
                 self.complain(format!("host {number}: {error:#}"));
             }
         }
-        self.wait_for_dead_letters(broker).await?;
-        self.look_for_left_overs(broker).await
+        let mut client = Client::new(broker);
+        for queue in DEAD_QUEUES {
+            // What is written down by then is judged all the same.
+            if let Err(error) = until_drained(&mut client, queue).await {
+                self.complain(format!("{error:#}"));
+            }
+        }
+        within(PATIENCE, "what is left on source and tiers", self.look_for_left_overs(client)).await
     }
 
-    /// Whether every message ended and nothing is on source and tiers, also not in the hands of a host.
+    /// Whether every message ended (waiting is over where none ends for as long as the patience lasts) and nothing is on source and tiers, also not in the hands of a host.
     async fn wait_for_the_last(&self) -> Result<bool> {
         let (mut fewest, mut since) = (usize::MAX, Instant::now());
         while since.elapsed() < PATIENCE {
@@ -55,19 +59,8 @@ impl Rig {
         Ok(false)
     }
 
-    async fn wait_for_dead_letters(&self, broker: SocketAddr) -> Result<()> {
-        let mut client = Client::new(broker);
-        for queue in DEAD_QUEUES {
-            while ready(&client.channel().await, queue).await? > 0 {
-                sleep(Duration::from_millis(50)).await;
-            }
-        }
-        Ok(())
-    }
-
     /// Hosts are gone: what is on source and tiers now belongs to nobody.
-    async fn look_for_left_overs(&self, broker: SocketAddr) -> Result<()> {
-        let mut client = Client::new(broker);
+    async fn look_for_left_overs(&self, mut client: Client) -> Result<()> {
         let channel = client.channel().await;
         for queue in WAITING {
             while let Some(delivery) = get(&channel, queue).await? {
@@ -78,4 +71,15 @@ impl Rig {
         }
         Ok(())
     }
+}
+
+/// Waits until the rig has written down what is on a queue of dead letters.
+pub(super) async fn until_drained(client: &mut Client, queue: &str) -> Result<()> {
+    let empty = async {
+        while ready(&client.channel().await, queue).await? > 0 {
+            sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    };
+    within(PATIENCE, &format!("the dead letters on {queue} to be taken off"), empty).await
 }

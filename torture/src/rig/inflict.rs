@@ -6,11 +6,12 @@ use anyhow::Result;
 use tokio::time::sleep;
 
 use super::Rig;
+use super::closing::until_drained;
 use crate::client::Client;
 use crate::faults::{Kind, OF_A_HOST};
 use crate::policies::{self, GOOD, Policy, TRYING};
 use crate::random::Random;
-use crate::topology::{INVALID_QUEUE, declare_invalid, delete_exchange, delete_queue, ready, unbind_queue};
+use crate::topology::{INVALID_QUEUE, declare_invalid, delete_exchange, delete_queue, unbind_queue};
 
 /// Publishes that were under way when a queue was unbound have been answered by then.
 const ANSWERED: Duration = Duration::from_secs(1);
@@ -128,9 +129,7 @@ impl Rig {
                 unbind_queue(&client.channel().await).await?;
                 sleep(ANSWERED).await;
                 // Those that were taken before are the rig's to write down.
-                while ready(&client.channel().await, INVALID_QUEUE).await? > 0 {
-                    sleep(Duration::from_millis(50)).await;
-                }
+                until_drained(&mut client, INVALID_QUEUE).await?;
                 delete_queue(&client.channel().await).await?;
                 sleep(lasts).await;
                 declare_invalid(&client.channel().await).await?;
