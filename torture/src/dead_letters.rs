@@ -8,7 +8,7 @@ use lapin::message::Delivery;
 use lapin::options::BasicAckOptions;
 use lapin::types::AMQPValue;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::books::{Books, DeadLetter, body, number};
 use crate::client::Client;
@@ -17,6 +17,8 @@ use crate::topology::get;
 
 /// Between looks at a queue that was empty, or is not there.
 const PAUSE: Duration = Duration::from_millis(50);
+/// A broker that starts again may need so long.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// Drains one queue for ever, but for the times at which `paused` holds.
 pub(crate) async fn drain(
@@ -30,15 +32,22 @@ pub(crate) async fn drain(
         if paused.wait_for(|paused| !paused).await.is_err() {
             return;
         }
-        let channel = client.channel().await;
-        match get(&channel, queue).await {
-            Ok(Some(delivery)) => {
-                write_down(&delivery, queue, &books);
-                // Where the ack is lost, the same one comes again and says so.
-                let _ = delivery.ack(BasicAckOptions::default()).await;
-            }
-            Ok(None) | Err(_) => sleep(PAUSE).await,
+        // A broker that was killed at the wrong moment leaves a question without an answer, and its connection open.
+        if timeout(ANSWER, take(&mut client, queue, &books)).await.is_err() {
+            client = Client::new(broker);
         }
+    }
+}
+
+async fn take(client: &mut Client, queue: &'static str, books: &Books) {
+    let channel = client.channel().await;
+    match get(&channel, queue).await {
+        Ok(Some(delivery)) => {
+            write_down(&delivery, queue, books);
+            // Where the ack is lost, the same one comes again and says so.
+            let _ = delivery.ack(BasicAckOptions::default()).await;
+        }
+        Ok(None) | Err(_) => sleep(PAUSE).await,
     }
 }
 
