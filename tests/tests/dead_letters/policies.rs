@@ -3,7 +3,7 @@
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions, QueueDeclareOptions};
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
-use reprieve_tests::rabbitmq::node::Node;
+use reprieve_tests::rabbitmq::Node;
 
 use crate::stage::{Stage, quorum};
 
