@@ -125,6 +125,8 @@ impl<'b> Taking<'b> {
         while let Ok(Ok(delivery)) = timeout(PREFETCHED, self.consumer.next()).await {
             self.held.push(delivery);
         }
+        // Each acknowledgement makes room for another letter, and what was renewed would come at once and be handed back.
+        self.consumer.stop().await;
         let mut renewed = 0;
         for delivery in self.held.iter().filter(|delivery| self.is_worn(delivery)) {
             if self.renew(delivery).await {
