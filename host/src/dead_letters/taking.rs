@@ -125,18 +125,25 @@ impl<'b> Taking<'b> {
         while let Ok(Ok(delivery)) = timeout(PREFETCHED, self.consumer.next()).await {
             self.held.push(delivery);
         }
+        if !self.held.iter().any(|delivery| self.is_worn(delivery)) {
+            // All at once with the consumer: handed back one by one while it takes, letters lose their order on a quorum queue.
+            return 0;
+        }
+        // Each acknowledgement makes room for another letter, and what was renewed would come at once and be handed back.
+        self.consumer.stop().await;
         let mut renewed = 0;
-        for delivery in self.held.iter().filter(|delivery| self.is_worn(delivery)) {
-            if self.renew(delivery).await {
+        for delivery in &self.held {
+            let settlement = if self.is_worn(delivery) && self.renew(delivery).await {
                 renewed += 1;
-                // Where it is gone, the letter is there twice, which is better than not at all.
-                if let Err(error) = delivery.settler.settle(Settlement::Ack).await {
-                    tracing::warn!(%error, queue = self.queue, "a dead letter was renewed, and perhaps is there twice now");
-                }
+                Settlement::Ack
+            } else {
+                Settlement::Release
+            };
+            // Where it is gone, it is the broker's again; one that was renewed is there twice, which is better than not at all.
+            if let Err(error) = delivery.settler.settle(settlement).await {
+                tracing::warn!(%error, queue = self.queue, ?settlement, "a dead letter could not be settled, so it goes back with its channel");
             }
         }
-        // All at once with the consumer: handed back one by one, letters lose their order on a quorum queue.
-        drop(self.consumer);
         renewed
     }
 

@@ -92,3 +92,17 @@ async fn a_limit_of_a_policy_that_leaves_no_room_is_refused() {
     }
     limited.wait_for_two().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn letters_are_handed_back_as_far_as_a_policy_allows_and_then_renewed() {
+    let limited = Limited::new("known", 4, true).await;
+    let mut renewed = Vec::new();
+    // The second letter is in hand half as often as the first.
+    for most in ["1", "2", "1", "2", "2", "2", "2"] {
+        let peeked = limited.stage.run(&["peek", "--max", most]).await;
+        peeked.ended(0);
+        renewed.push(peeked.err().contains("went to the end"));
+        limited.wait_for_two().await;
+    }
+    assert_eq!(renewed[..3], [false, false, true], "half of the limit is two");
+}
