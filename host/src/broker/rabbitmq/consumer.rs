@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::StreamExt;
 use lapin::Channel;
 use lapin::options::{
     BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions, BasicRejectOptions,
@@ -195,16 +195,11 @@ impl Settler for RabbitSettler {
         }
         // Straight on the channel: the library's own handle takes two tasks more for each.
         let channel = &self.epoch.channel;
-        // Once asked, the frame is in line to be written. That is all that can be known, since the broker does not answer: waiting
-        // for the write would cost each delivery another turn of the scheduler, and an ack may be lost after it all the same.
         let sent = match settlement {
-            Settlement::Ack => channel.basic_ack(self.tag, BasicAckOptions::default()).now_or_never(),
-            Settlement::Reject => channel.basic_reject(self.tag, BasicRejectOptions { requeue: true }).now_or_never(),
-            Settlement::Release => channel.basic_nack(self.tag, BACK).now_or_never(),
+            Settlement::Ack => channel.basic_ack(self.tag, BasicAckOptions::default()).await,
+            Settlement::Reject => channel.basic_reject(self.tag, BasicRejectOptions { requeue: true }).await,
+            Settlement::Release => channel.basic_nack(self.tag, BACK).await,
         };
-        match sent {
-            Some(Err(error)) => Err(SettleError::Gone(reason(&error))),
-            Some(Ok(())) | None => Ok(()),
-        }
+        sent.map_err(|error| SettleError::Gone(reason(&error)))
     }
 }
