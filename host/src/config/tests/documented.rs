@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-const PAGE: &str = include_str!("../../../../docs/configuration.md");
+/// The page, which is part of the repository and not of the package.
+fn page() -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
 
 /// The page's headings, what their keys begin with there, and a table with a key in it that nobody knows.
 const TABLES: [(&str, &str, &str); 18] = [
@@ -30,7 +34,8 @@ const TABLES: [(&str, &str, &str); 18] = [
 
 #[test]
 fn every_key_that_is_read_is_on_its_page_and_no_other() {
-    let headings: BTreeSet<&str> = PAGE.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let page = page();
+    let headings: BTreeSet<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     assert_eq!(headings, TABLES.iter().map(|(heading, ..)| *heading).collect());
     for heading in headings {
         let known: BTreeSet<String> = TABLES
@@ -38,13 +43,13 @@ fn every_key_that_is_read_is_on_its_page_and_no_other() {
             .filter(|(of, ..)| *of == heading)
             .flat_map(|(_, prefix, text)| known_keys(text).into_iter().map(move |key| format!("{prefix}{key}")))
             .collect();
-        assert_eq!(keys_under(heading), known, "on the left what docs/configuration.md has under {heading}");
+        assert_eq!(keys_under(&page, heading), known, "on the left what docs/configuration.md has under {heading}");
     }
 }
 
 /// The first cells of the table under a heading.
-fn keys_under(heading: &str) -> BTreeSet<String> {
-    let lines = PAGE.lines().skip_while(|line| line.strip_prefix("## ") != Some(heading)).skip(1);
+fn keys_under(page: &str, heading: &str) -> BTreeSet<String> {
+    let lines = page.lines().skip_while(|line| line.strip_prefix("## ") != Some(heading)).skip(1);
     let rows = lines.take_while(|line| !line.starts_with("## ")).filter_map(|line| line.strip_prefix("| `"));
     rows.filter_map(|row| Some(row.split_once('`')?.0.to_owned())).collect()
 }
