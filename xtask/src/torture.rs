@@ -105,7 +105,7 @@ fn short_run(seed: u64) -> Result<()> {
     workspace::run(&mut rig(&args, folder)?)
 }
 
-/// Whether a run that failed did so because of the broker alone: seen on 3.10, a quorum queue of a single node may find no
+/// Whether a run that failed did so because of the broker alone: on RabbitMQ 3.10 a quorum queue of a single node may find no
 /// leader after a restart, and takes and gives nothing from then on. A message that was lost is never excused by that.
 fn the_broker_stood_still(run: &Path) -> bool {
     let Ok(table) = fs::read_to_string(run.join("table.txt")) else { return false };

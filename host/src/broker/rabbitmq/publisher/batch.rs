@@ -1,7 +1,8 @@
 //! Messages that go out together on a channel that carries nothing else, and what becomes of each.
 //!
-//! The broker names no message when it returns one, and one confirm may cover several. So a batch is judged as a whole:
-//! once everything is confirmed, every return has arrived, and the message that it is belongs to this batch.
+//! The broker names no message when it returns one, and one confirm may cover several. But a return comes before the confirm
+//! of its message, and the channel carries this batch alone: the returns that concern what is confirmed are all here, and
+//! the content tells which is whose.
 
 use std::time::Duration;
 
