@@ -68,7 +68,7 @@ fn a_requeue_that_goes_from_host_to_host_counts_from_the_header_what_each_host_k
         scene.install_on(host, "as-told", &test_policy("misbehaving"));
     }
     let rest = r#"
-concurrency = 2
+concurrency = 6
 policy = "as-told"
 requeue = { cooldown = "20ms", max_cooldown = "40ms" }
 "#;
