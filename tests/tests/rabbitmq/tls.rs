@@ -85,7 +85,7 @@ async fn messages_go_both_ways_over_tls_with_a_client_certificate() {
     broker.prepare(&plan("tls")).await.unwrap();
     let body = vec![7; 3_000_000];
     broker.publish(&queue("tls"), &Message::new(body.clone())).await.unwrap();
-    let mut consumer = broker.consume("tls", 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", "tls"), 1).await.unwrap();
     assert_eq!(crate::next(consumer.as_mut()).await.message.body.as_deref(), Some(&body[..]));
 }
 
