@@ -6,14 +6,15 @@ use std::str::FromStr;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::broker::Origin;
+use crate::broker::{Origin, Position};
 use crate::delivery::HeaderNames;
 use crate::message::{HeaderValue, Message};
 
 /// A body beyond this, in bytes, is not searched: what is parsed takes many times its room.
 const LARGEST_BODY: usize = 1 << 20;
 
-/// Where a message's key is found. Written `key`, `id`, `header:NAME` or `json:/POINTER`.
+/// Where a message's key is found. Written `key`, `id`, `partition`, `header:NAME` or
+/// `json:/POINTER`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum KeySource {
     /// The message's own key; where the broker has none, the routing key that it was first published with.
@@ -21,6 +22,8 @@ pub enum KeySource {
     Key,
     /// The message's id.
     Id,
+    /// The partition that it was read from, on a broker that has such a thing.
+    Partition,
     /// The value of this header.
     Header(String),
     /// The value at this JSON pointer (RFC 6901) in the body.
@@ -46,7 +49,7 @@ impl KeySourceError {
     #[must_use]
     pub const fn cure(&self) -> &'static str {
         match self {
-            Self::Unknown(_) => "write \"key\", \"id\", \"header:NAME\" or \"json:/POINTER\"",
+            Self::Unknown(_) => "write \"key\", \"id\", \"partition\", \"header:NAME\" or \"json:/POINTER\"",
             Self::NoHeader => "write the header's name behind the colon, such as \"header:x-customer\"",
             Self::NoPointer(_) => {
                 "begin it with a slash, such as \"json:/order/id\"; in a name write ~1 for a slash and ~0 for a tilde"
@@ -67,6 +70,7 @@ impl FromStr for KeySource {
             // On RabbitMQ that is what the key is.
             None if matches!(text, "key" | "routing-key") => Ok(Self::Key),
             None if text == "id" => Ok(Self::Id),
+            None if text == "partition" => Ok(Self::Partition),
             _ => Err(KeySourceError::Unknown(text.to_owned())),
         }
     }
@@ -83,6 +87,7 @@ impl fmt::Display for KeySource {
         match self {
             Self::Key => f.write_str("key"),
             Self::Id => f.write_str("id"),
+            Self::Partition => f.write_str("partition"),
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Json(pointer) => write!(f, "json:{pointer}"),
         }
@@ -120,6 +125,11 @@ impl KeySource {
                 first.or(origin.routing_key.as_deref()).map(|key| KeyDigest::of(key.as_bytes()))
             }
             Self::Id => message.id.as_ref().map(|id| KeyDigest::of(id.as_bytes())),
+            Self::Partition => origin.position.as_ref().map(|Position { topic, partition, .. }| {
+                let mut place = partition.to_be_bytes().to_vec();
+                place.extend_from_slice(topic.as_bytes());
+                KeyDigest::of(&place)
+            }),
             Self::Header(name) => header(message.headers.get(name)?),
             Self::Json(pointer) => {
                 let body = message.body.as_ref().filter(|body| body.len() <= LARGEST_BODY)?;
@@ -161,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_shown_again() {
-        for text in ["key", "id", "header:x-customer", "header:a:b", "json:/order_id", "json:/a~1b/0"] {
+        for text in ["key", "id", "partition", "header:x-customer", "header:a:b", "json:/order_id", "json:/a~1b/0"] {
             assert_eq!(text.parse::<KeySource>().unwrap().to_string(), text);
         }
         assert_eq!("routing-key".parse(), Ok(KeySource::Key));
@@ -177,6 +187,20 @@ mod tests {
         assert_eq!(digest("key", &message, Some("eu")), key("eu"));
         message.key = Some("k1".into());
         assert_eq!(digest("key", &message, Some("eu")), key("k1"));
+    }
+
+    #[test]
+    fn messages_of_one_partition_are_alike_whatever_their_keys() {
+        let of = |topic: &str, partition| {
+            let position = Position { topic: topic.into(), partition, offset: 7, group: "g".into() };
+            let origin = Origin { position: Some(position), ..Origin::default() };
+            let message = Message { key: Some("k1".into()), ..Message::new("b") };
+            KeySource::Partition.digest(&message, &origin, &HeaderNames::new("reprieve-"), "orders")
+        };
+        assert_eq!(of("orders", 1), of("orders", 1));
+        assert_ne!(of("orders", 1), of("orders", 2));
+        assert_ne!(of("orders", 1), of("bills", 1));
+        assert_eq!(digest("partition", &Message::new("b"), Some("eu")), None, "there are no partitions");
     }
 
     #[test]

@@ -34,11 +34,6 @@ impl BrokerClock {
         Some(short.saturating_add(short / (DRIFT - 1)).saturating_add(Duration::from_millis(1)))
     }
 
-    /// How long ago it was last read.
-    pub(super) fn age(&self, now: Instant) -> Option<Duration> {
-        self.seen.map(|(_, at)| now.saturating_duration_since(at))
-    }
-
     /// What it surely shows, in milliseconds since the Unix epoch.
     fn reads(&self, now: Instant) -> Option<i64> {
         let (appended, at) = self.seen?;

@@ -98,7 +98,8 @@ impl ConsumerContext for Context {
     }
 
     fn commit_callback(&self, result: KafkaResult<()>, partitions: &TopicPartitionList) {
-        let each = || partitions.elements().iter().map(|it| (it.topic().to_owned(), it.partition(), it.error())).collect();
+        let each =
+            || partitions.elements().iter().map(|it| (it.topic().to_owned(), it.partition(), it.error())).collect();
         self.note(Event::Committed(result.map(|()| each())));
     }
 }

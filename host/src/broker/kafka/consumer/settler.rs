@@ -142,11 +142,11 @@ impl Settler for KafkaSettler {
     }
 
     fn attempt_begins(&self) {
-        self.out.partition.with(|window| window.set_under_way(self.out.ticket, true));
+        self.out.partition.with(|window| window.begin(self.out.ticket));
     }
 
     fn attempt_ends(&self) {
-        self.out.partition.with(|window| window.set_under_way(self.out.ticket, false));
+        self.out.partition.with(|window| window.end(self.out.ticket));
     }
 
     async fn note_interruptions(&self, count: u32) -> Result<(), SettleError> {

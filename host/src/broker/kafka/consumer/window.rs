@@ -73,6 +73,8 @@ pub(super) struct Window {
 struct Record {
     offset: i64,
     state: State,
+    /// Its interruptions before the note that stands while an attempt runs.
+    before: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +130,7 @@ impl Window {
         self.refused = None;
         self.next = Some(offset.saturating_add(1));
         let ticket = Ticket(self.front + self.records.len() as u64);
-        self.records.push_back(Record { offset, state: State::Open });
+        self.records.push_back(Record { offset, state: State::Open, before: None });
         let interrupted =
             (offset < self.suspect_below).then(|| self.interruptions.get(&offset).copied().unwrap_or_default());
         Taken::Yes { ticket, interrupted }
@@ -143,7 +145,7 @@ impl Window {
             self.notes += 1;
         }
         let before = self.front;
-        while let Some(Record { offset, state: State::Decided(digest) }) = self.records.front() {
+        while let Some(Record { offset, state: State::Decided(digest), .. }) = self.records.front() {
             self.passed.push_back((*offset, *digest));
             self.records.pop_front();
             self.front += 1;
@@ -158,25 +160,42 @@ impl Window {
         !(is_full && ticket.0 == self.front)
     }
 
-    /// An attempt begins, or has ended.
-    pub(super) fn set_under_way(&mut self, ticket: Ticket, is_under_way: bool) {
+    /// An attempt begins.
+    pub(super) fn begin(&mut self, ticket: Ticket) {
         if let Some(record) = self.record(ticket) {
-            record.state = if is_under_way { State::UnderWay } else { State::Open };
+            record.state = State::UnderWay;
         }
     }
 
-    /// So many attempts of a record have ended with their host, should this be the last that is heard of it. A progress with
-    /// the number that is given back, or a greater one, says so.
+    /// The attempt has ended, and did not end its host: what was noted in case it would is not so.
+    pub(super) fn end(&mut self, ticket: Ticket) {
+        let Some(record) = self.record(ticket) else { return };
+        record.state = State::Open;
+        if let Some(before) = record.before.take() {
+            let offset = record.offset;
+            self.set_interruptions(offset, before);
+        }
+    }
+
+    /// Notes that so many attempts of a record have ended with their host, should the one that begins now do so. A progress of
+    /// this number of notes, or a greater one, says so.
     pub(super) fn note(&mut self, ticket: Ticket, interruptions: u32) -> u64 {
-        let offset = self.record(ticket).map(|record| record.offset);
-        if let Some(offset) = offset {
-            match interruptions {
-                0 => self.interruptions.remove(&offset),
-                _ => self.interruptions.insert(offset, interruptions),
-            };
-            self.notes += 1;
+        if let Some(offset) = self.record(ticket).map(|record| record.offset) {
+            let before = self.interruptions.get(&offset).copied().unwrap_or_default();
+            if let Some(record) = self.record(ticket) {
+                record.before.get_or_insert(before);
+            }
+            self.set_interruptions(offset, interruptions);
         }
         self.notes
+    }
+
+    fn set_interruptions(&mut self, offset: i64, count: u32) {
+        match count {
+            0 => self.interruptions.remove(&offset),
+            _ => self.interruptions.insert(offset, count),
+        };
+        self.notes += 1;
     }
 
     /// The offset below which every record is decided. Unknown before the first record where nothing was ever committed.

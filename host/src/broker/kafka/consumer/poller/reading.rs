@@ -176,7 +176,9 @@ impl Reading {
             Some(Taken::NoRoom) => return Ok(Some((next, Stop::NoRoomInWindow))),
             Some(Taken::Rewound) | None => {
                 let (topic, partition) = (&place.topic, place.partition);
-                return Err(Problem::Broken(format!("{topic}, partition {partition}, goes on at an offset that was read before")));
+                return Err(Problem::Broken(format!(
+                    "{topic}, partition {partition}, goes on at an offset that was read before"
+                )));
             }
         };
         let InHand { offset, mut message, .. } = next;

@@ -7,8 +7,8 @@ use rdkafka::consumer::Consumer as _;
 use rdkafka::{Offset, TopicPartitionList};
 use tracing::{info, warn};
 
-use super::reading::Reading;
 use super::Poller;
+use super::reading::Reading;
 use crate::broker::kafka::consumer::context::{assign, unassign};
 use crate::broker::kafka::consumer::partition::Partition;
 use crate::broker::kafka::consumer::progress::Start;
@@ -27,13 +27,15 @@ impl Poller {
         let count = partitions.count();
         let partitions = match count {
             0 => partitions,
-            _ => self.consumer.committed_offsets(partitions, COMMITTED).map_err(|error| {
-                format!("cannot read how far group '{}' has come: {error}", self.plans.group)
-            })?,
+            _ => self
+                .consumer
+                .committed_offsets(partitions, COMMITTED)
+                .map_err(|error| format!("cannot read how far group '{}' has come: {error}", self.plans.group))?,
         };
         for mut one in partitions.elements() {
             let (topic, number) = (one.topic().to_owned(), one.partition());
-            one.error().map_err(|error| format!("cannot read how far {topic}, partition {number}, has come: {error}"))?;
+            one.error()
+                .map_err(|error| format!("cannot read how far {topic}, partition {number}, has come: {error}"))?;
             let Some(plan) = self.plans.topics.iter().find(|plan| *plan.topic == *topic) else {
                 return Err(format!("topic {topic} was assigned, and is not consumed"));
             };
@@ -44,11 +46,15 @@ impl Poller {
                     Start::default()
                 }
             };
-            let place = Place { group: Arc::clone(&self.plans.group), topic: Arc::clone(&plan.topic), partition: number };
+            let place =
+                Place { group: Arc::clone(&self.plans.group), topic: Arc::clone(&plan.topic), partition: number };
             let past = self.shared.remembered.come_back(&place, start.position);
             if let (Some(position), Some(below)) = (start.position, start.suspect_below) {
                 warn!(
-                    topic, partition = number, from = position, below,
+                    topic,
+                    partition = number,
+                    from = position,
+                    below,
                     "its last consumer did not end in order: records that may have been in work run alone"
                 );
             }
@@ -64,7 +70,8 @@ impl Poller {
                 self.forget(&before.partition);
             }
         }
-        assign(&self.consumer, &partitions).map_err(|error| format!("cannot read the partitions of the group: {error}"))?;
+        assign(&self.consumer, &partitions)
+            .map_err(|error| format!("cannot read the partitions of the group: {error}"))?;
         if count > 0 {
             info!(source = %self.plans.source, partitions = count, of = self.readings.len(), "partitions were assigned");
         }

@@ -120,16 +120,29 @@ fn records_that_the_last_owner_may_have_had_in_work_are_told_and_stay_told_for_t
 #[test]
 fn what_runs_and_what_was_noted_is_in_the_next_commit() {
     let (mut window, tickets) = with_records(10, &[5, 6]);
-    window.set_under_way(tickets[1], true);
+    window.begin(tickets[1]);
     let note = window.note(tickets[0], 3);
     let progress = commit(&mut window);
     assert_eq!((progress.under_way, progress.interruptions), (vec![6], vec![(5, 3)]));
     assert!(window.confirmed_notes() >= Some(note));
-    window.set_under_way(tickets[1], false);
+    window.end(tickets[1]);
     window.decide(tickets[0], 0);
     let progress = commit(&mut window);
     assert_eq!((progress.under_way, progress.interruptions), (vec![], vec![]));
     assert_eq!(window.progress(false), None, "nothing has changed");
+}
+
+#[test]
+fn an_attempt_that_did_not_end_its_host_leaves_no_note() {
+    let start = Start { position: Some(5), suspect_below: Some(6), interruptions: BTreeMap::from([(5, 1)]) };
+    let mut window = Window::new(start, Limits { widest: 10, narrowest: 10 });
+    commit(&mut window);
+    let ticket = take(&mut window, 5);
+    window.note(ticket, 2);
+    window.begin(ticket);
+    assert_eq!(commit(&mut window).interruptions, [(5, 2)]);
+    window.end(ticket);
+    assert_eq!(commit(&mut window).interruptions, [(5, 1)]);
 }
 
 #[test]
