@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use reprieve::broker::{Broker, BrokerError, PublishError, Target};
+use reprieve::broker::{Broker, BrokerError, Plan, PublishError, Target};
 use reprieve::message::Message;
 use reprieve::topic::Topic;
 use reprieve_tests::rabbitmq::{Proxy, Sandbox};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lapin::BasicProperties;
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use reprieve::broker::{Broker, BrokerError, SettleError, Settlement};
+use reprieve::broker::{Broker, BrokerError, Plan, SettleError, Settlement};
 use reprieve_tests::rabbitmq::{Proxy, Sandbox};
 
 use crate::{driver, next, within};

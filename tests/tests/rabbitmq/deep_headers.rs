@@ -1,6 +1,6 @@
 //! Headers that would end the client library's thread, and with it the process.
 
-use reprieve::broker::{Broker, Settlement};
+use reprieve::broker::{Broker, Plan, Settlement};
 use reprieve::message::HeaderValue;
 use reprieve_tests::rabbitmq::{Sandbox, raw};
 

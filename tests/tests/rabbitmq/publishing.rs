@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use lapin::BasicProperties;
-use reprieve::broker::{Broker, PublishError, Target};
+use reprieve::broker::{Broker, Plan, PublishError, Target};
 use reprieve::message::{HeaderValue, Headers, Message, Properties};
 use reprieve::timestamp::Timestamp;
 use reprieve::topic::Topic;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings, TlsSettings};
-use reprieve::broker::{Broker, BrokerError};
+use reprieve::broker::{Broker, BrokerError, Plan};
 use reprieve::message::Message;
 use reprieve_tests::rabbitmq::Node;
 use reprieve_tests::rabbitmq::certificates::{Authority, Identity};

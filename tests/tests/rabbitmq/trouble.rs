@@ -8,7 +8,7 @@ use lapin::options::QueueDeclareOptions;
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Connection, ConnectionProperties};
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use reprieve::broker::{Broker, BrokerError, PublishError, Settlement};
+use reprieve::broker::{Broker, BrokerError, Plan, PublishError, Settlement};
 use reprieve::message::Message;
 use reprieve_tests::rabbitmq::{Node, Sandbox};
 use tokio::sync::{Mutex, MutexGuard};
