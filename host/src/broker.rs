@@ -238,13 +238,22 @@ pub struct Plan {
     pub tiers: Vec<Tier>,
     /// Every topic that the route may publish to.
     pub topics: Vec<Topic>,
+    /// Topics that messages are put back on, having been there before: how those keep what is theirs is their affair.
+    pub origins: Vec<Topic>,
 }
 
 impl Plan {
     /// A route that consumes and publishes nowhere.
     #[must_use]
     pub fn new(route: &str, source: &str) -> Self {
-        Self { route: route.to_owned(), source: source.to_owned(), group: None, tiers: Vec::new(), topics: Vec::new() }
+        Self {
+            route: route.to_owned(),
+            source: source.to_owned(),
+            group: None,
+            tiers: Vec::new(),
+            topics: Vec::new(),
+            origins: Vec::new(),
+        }
     }
 }
 

@@ -177,7 +177,7 @@ impl Broker for MemoryBroker {
     }
 
     async fn prepare(&self, plan: &Plan) -> Result<Prepared, BrokerError> {
-        for topic in &plan.topics {
+        for topic in plan.topics.iter().chain(&plan.origins) {
             match topic {
                 Topic::Named(name) => drop(self.queue(name)),
                 Topic::Exchange { .. } => {

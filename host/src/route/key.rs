@@ -6,15 +6,14 @@ use std::str::FromStr;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::broker::{Origin, Position};
+use crate::broker::Origin;
 use crate::delivery::HeaderNames;
 use crate::message::{HeaderValue, Message};
 
 /// A body beyond this, in bytes, is not searched: what is parsed takes many times its room.
 const LARGEST_BODY: usize = 1 << 20;
 
-/// Where a message's key is found. Written `key`, `id`, `partition`, `header:NAME` or
-/// `json:/POINTER`.
+/// Where a message's key is found. Written `key`, `id`, `header:NAME` or `json:/POINTER`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum KeySource {
     /// The message's own key; where the broker has none, the routing key that it was first published with.
@@ -22,12 +21,13 @@ pub enum KeySource {
     Key,
     /// The message's id.
     Id,
-    /// The partition that it was read from, on a broker that has such a thing.
-    Partition,
     /// The value of this header.
     Header(String),
     /// The value at this JSON pointer (RFC 6901) in the body.
     Json(String),
+    /// The partition that the message was first read from, where the broker has such a thing. Not written as a key: it is an
+    /// ordering of its own.
+    Partition,
 }
 
 /// Why a text names no place of a key.
@@ -49,7 +49,7 @@ impl KeySourceError {
     #[must_use]
     pub const fn cure(&self) -> &'static str {
         match self {
-            Self::Unknown(_) => "write \"key\", \"id\", \"partition\", \"header:NAME\" or \"json:/POINTER\"",
+            Self::Unknown(_) => "write \"key\", \"id\", \"header:NAME\" or \"json:/POINTER\"",
             Self::NoHeader => "write the header's name behind the colon, such as \"header:x-customer\"",
             Self::NoPointer(_) => {
                 "begin it with a slash, such as \"json:/order/id\"; in a name write ~1 for a slash and ~0 for a tilde"
@@ -70,7 +70,6 @@ impl FromStr for KeySource {
             // On RabbitMQ that is what the key is.
             None if matches!(text, "key" | "routing-key") => Ok(Self::Key),
             None if text == "id" => Ok(Self::Id),
-            None if text == "partition" => Ok(Self::Partition),
             _ => Err(KeySourceError::Unknown(text.to_owned())),
         }
     }
@@ -87,9 +86,9 @@ impl fmt::Display for KeySource {
         match self {
             Self::Key => f.write_str("key"),
             Self::Id => f.write_str("id"),
-            Self::Partition => f.write_str("partition"),
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Json(pointer) => write!(f, "json:{pointer}"),
+            Self::Partition => f.write_str("partition"),
         }
     }
 }
@@ -120,16 +119,16 @@ impl KeySource {
                     return Some(KeyDigest::of(key));
                 }
                 // A copy comes out of its tier with the queue's name as routing key; the first one stands in its headers.
-                let is_our_copy = message.headers.text(&names.route) == Some(route);
-                let first = is_our_copy.then(|| message.headers.text(&names.origin_routing_key)).flatten();
+                let first = of_first(message, names, route, &names.origin_routing_key);
                 first.or(origin.routing_key.as_deref()).map(|key| KeyDigest::of(key.as_bytes()))
             }
+            Self::Partition => {
+                // A copy comes out of a partition of its tier.
+                let first = of_first(message, names, route, &names.origin_partition).map(str::to_owned);
+                let now = || origin.position.as_ref().map(|position| position.partition.to_string());
+                first.or_else(now).map(|partition| KeyDigest::of(partition.as_bytes()))
+            }
             Self::Id => message.id.as_ref().map(|id| KeyDigest::of(id.as_bytes())),
-            Self::Partition => origin.position.as_ref().map(|Position { topic, partition, .. }| {
-                let mut place = partition.to_be_bytes().to_vec();
-                place.extend_from_slice(topic.as_bytes());
-                KeyDigest::of(&place)
-            }),
             Self::Header(name) => header(message.headers.get(name)?),
             Self::Json(pointer) => {
                 let body = message.body.as_ref().filter(|body| body.len() <= LARGEST_BODY)?;
@@ -142,6 +141,12 @@ impl KeySource {
             }
         }
     }
+}
+
+/// What a copy of this route says of the message that it was made of.
+fn of_first<'m>(message: &'m Message, names: &HeaderNames, route: &str, name: &str) -> Option<&'m str> {
+    let is_our_copy = message.headers.text(&names.route) == Some(route);
+    is_our_copy.then(|| message.headers.text(name)).flatten()
 }
 
 fn header(value: &HeaderValue) -> Option<KeyDigest> {
@@ -159,6 +164,7 @@ fn header(value: &HeaderValue) -> Option<KeyDigest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::broker::Position;
 
     fn digest(source: &str, message: &Message, routing_key: Option<&str>) -> Option<KeyDigest> {
         let origin = Origin { exchange: None, routing_key: routing_key.map(str::to_owned), ..Origin::default() };
@@ -171,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_shown_again() {
-        for text in ["key", "id", "partition", "header:x-customer", "header:a:b", "json:/order_id", "json:/a~1b/0"] {
+        for text in ["key", "id", "header:x-customer", "header:a:b", "json:/order_id", "json:/a~1b/0"] {
             assert_eq!(text.parse::<KeySource>().unwrap().to_string(), text);
         }
         assert_eq!("routing-key".parse(), Ok(KeySource::Key));
@@ -190,26 +196,33 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_one_partition_are_alike_whatever_their_keys() {
-        let of = |topic: &str, partition| {
-            let position = Position { topic: topic.into(), partition, offset: 7, group: "g".into() };
-            let origin = Origin { position: Some(position), ..Origin::default() };
-            let message = Message { key: Some("k1".into()), ..Message::new("b") };
-            KeySource::Partition.digest(&message, &origin, &HeaderNames::new("reprieve-"), "orders")
-        };
-        assert_eq!(of("orders", 1), of("orders", 1));
-        assert_ne!(of("orders", 1), of("orders", 2));
-        assert_ne!(of("orders", 1), of("bills", 1));
-        assert_eq!(digest("partition", &Message::new("b"), Some("eu")), None, "there are no partitions");
-    }
-
-    #[test]
     fn a_delayed_copy_has_the_routing_key_that_its_message_came_with() {
         let copy = |route: &str| {
             Message::new("b").with_header("reprieve-route", route).with_header("reprieve-origin-routing-key", "eu")
         };
         assert_eq!(digest("key", &copy("orders"), Some("orders-queue")), key("eu"));
         assert_eq!(digest("key", &copy("bills"), Some("orders-queue")), key("orders-queue"), "another route's copy");
+    }
+
+    #[test]
+    fn the_partition_is_the_one_that_a_message_was_first_read_from() {
+        let names = HeaderNames::new("reprieve-");
+        let digest = |message: &Message, partition: Option<i32>| {
+            let position = partition.map(|partition| Position {
+                topic: "orders".into(),
+                partition,
+                offset: 7,
+                group: "reprieve.orders".into(),
+            });
+            KeySource::Partition.digest(message, &Origin { position, ..Origin::default() }, &names, "orders")
+        };
+        let copy = |route: &str| {
+            Message::new("b").with_header("reprieve-route", route).with_header("reprieve-origin-partition", "3")
+        };
+        assert_eq!(digest(&Message::new("b"), Some(3)), key("3"));
+        assert_eq!(digest(&copy("orders"), Some(0)), key("3"));
+        assert_eq!(digest(&copy("bills"), Some(0)), key("0"), "another route's copy");
+        assert_eq!(digest(&Message::new("b"), None), None);
     }
 
     #[test]

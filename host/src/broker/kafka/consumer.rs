@@ -25,7 +25,6 @@ use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::{ClientConfig, Offset};
 use tokio::sync::{Semaphore, mpsc};
@@ -39,13 +38,10 @@ pub(super) use self::remembered::Remembered;
 use self::settler::Out;
 use self::shared::Shared;
 use self::window::Limits;
-use super::{KafkaSettings, tiers};
-use crate::broker::{BrokerError, Consumer, Delivery, Plan, PublishError, Target};
-use crate::message::Message;
-
-/// Publishes a delayed message on a topic that is not the route's source.
-pub(super) type Forward =
-    Arc<dyn Fn(Target, Arc<Message>) -> BoxFuture<'static, Result<(), PublishError>> + Send + Sync>;
+use super::cluster::unfit_settings;
+use super::publisher::Publisher;
+use super::{KafkaSettings, group, tiers};
+use crate::broker::{BrokerError, Consumer, Delivery, Plan};
 
 /// Records that are read ahead of those that were taken, at least.
 const READ_AHEAD: usize = 128;
@@ -85,19 +81,20 @@ impl KafkaConsumer {
     /// Joins the group. Records come once it has assigned partitions here.
     ///
     /// # Errors
-    /// The library takes the settings not, or cannot start.
+    /// The library does not take the settings, or cannot start.
     pub(super) fn start(
         settings: &KafkaSettings,
         plan: &Plan,
         prefetch: u16,
         remembered: Arc<Remembered>,
-        forward: Forward,
+        publisher: Arc<Publisher>,
     ) -> Result<Self, BrokerError> {
         let lost = |reason: String| BrokerError::Lost { source_topic: plan.source.clone(), reason };
-        let group = plan.group.clone().unwrap_or_else(|| format!("reprieve.{}", plan.route));
+        let group = group::of_route(plan);
         let (config, begin) = config(settings, &group);
-        let mut consumer: BaseConsumer<Context> =
-            config.create_with_context(Context::default()).map_err(|error| lost(error.to_string()))?;
+        let mut consumer: BaseConsumer<Context> = config
+            .create_with_context(Context::new(&settings.name))
+            .map_err(|error| unfit_settings(&settings.name, &error))?;
         let (shared, given_back) = Shared::new(remembered);
         consumer.set_nonempty_callback({
             let shared = Arc::clone(&shared);
@@ -107,7 +104,7 @@ impl KafkaConsumer {
             source: plan.source.as_str().into(),
             group: group.into(),
             topics: topics(plan, begin),
-            producer: settings.client_config(),
+            producer: settings.producer_config(),
         };
         let names: Vec<&str> = plans.topics.iter().map(|topic| &*topic.topic).collect();
         consumer.subscribe(&names).map_err(|error| lost(error.to_string()))?;
@@ -115,7 +112,7 @@ impl KafkaConsumer {
         let limits = Limits { widest: settings.window.into(), narrowest: 2 * i64::from(prefetch) };
         let (sender, records) = mpsc::channel(READ_AHEAD.max(usize::from(prefetch)));
         let source = Arc::clone(&plans.source);
-        let poller = Poller::new(Arc::new(consumer), Arc::clone(&shared), plans, limits, sender, forward);
+        let poller = Poller::new(Arc::new(consumer), Arc::clone(&shared), plans, limits, sender, publisher);
         let thread = thread::Builder::new().name(format!("kafka {}", plan.route));
         let spawned = thread.spawn({
             let shared = Arc::clone(&shared);

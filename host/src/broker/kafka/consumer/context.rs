@@ -4,13 +4,15 @@
 //! the broker.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext, RebalanceProtocol};
 use rdkafka::error::{KafkaError, KafkaResult};
 use rdkafka::types::RDKafkaRespErr;
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
+
+use crate::broker::kafka::log;
 
 /// What has happened since the last look.
 pub(super) enum Event {
@@ -23,14 +25,19 @@ pub(super) enum Event {
     Committed(KafkaResult<Vec<(String, i32, KafkaResult<()>)>>),
 }
 
-#[derive(Default)]
 pub(super) struct Context {
+    broker: Arc<str>,
     events: Mutex<Vec<Event>>,
     /// Nobody deals with events any more.
     leaving: AtomicBool,
 }
 
 impl Context {
+    /// For a client of the broker of this name.
+    pub(super) fn new(broker: &str) -> Self {
+        Self { broker: broker.into(), events: Mutex::default(), leaving: AtomicBool::new(false) }
+    }
+
     pub(super) fn take_events(&self) -> Vec<Event> {
         std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -69,11 +76,11 @@ pub(super) fn unassign(consumer: &BaseConsumer<Context>, partitions: &TopicParti
 
 impl ClientContext for Context {
     fn log(&self, level: RDKafkaLogLevel, facility: &str, text: &str) {
-        tracing::debug!(?level, facility, "{text}");
+        log::line(&self.broker, level, facility, text);
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        tracing::debug!(%error, "{reason}");
+        log::error(&self.broker, &error, reason);
     }
 
     fn stats(&self, _: Statistics) {}

@@ -26,11 +26,12 @@ use tracing::{debug, warn};
 use self::commits::Commits;
 use self::reading::{Reading, Stop};
 use self::tier::Prober;
+use super::Plans;
 use super::context::{Context, Event};
 use super::settler::Out;
 use super::shared::Shared;
 use super::window::Limits;
-use super::{Forward, Plans};
+use crate::broker::kafka::publisher::Publisher;
 
 /// The poller looks around at least this often, so that the library sees that it lives and no wake-up that is missed does harm.
 const LONGEST_REST: Duration = Duration::from_millis(500);
@@ -54,7 +55,7 @@ pub(super) struct Poller {
     records: mpsc::Sender<Out>,
     commits: Commits,
     prober: Prober,
-    forward: Forward,
+    publisher: Arc<Publisher>,
     runtime: Handle,
     warned: Option<Instant>,
 }
@@ -66,7 +67,7 @@ impl Poller {
         plans: Plans,
         limits: Limits,
         records: mpsc::Sender<Out>,
-        forward: Forward,
+        publisher: Arc<Publisher>,
     ) -> Self {
         let prober = Prober::new(plans.producer.clone());
         Self {
@@ -79,7 +80,7 @@ impl Poller {
             records,
             commits: Commits::default(),
             prober,
-            forward,
+            publisher,
             runtime: Handle::current(),
             warned: None,
         }
@@ -173,7 +174,7 @@ impl Poller {
         self.turn = self.turn.wrapping_add(1);
         let turn = self.turn.checked_rem(count).unwrap_or_default();
         let mut problem = None;
-        let Self { readings, records, shared, forward, prober, runtime, .. } = self;
+        let Self { readings, records, shared, publisher, prober, runtime, .. } = self;
         let mut all: Vec<&mut Reading> = readings.values_mut().collect();
         all.rotate_left(turn);
         for reading in all {
@@ -181,7 +182,7 @@ impl Poller {
                 wait = wait.min(reading.wait());
                 continue;
             }
-            let around = reading::Around { records, shared, forward, prober, runtime };
+            let around = reading::Around { records, shared, publisher, prober, runtime };
             match reading.read(&around) {
                 Ok(Stop::Later) => goes_on = true,
                 Ok(Stop::Empty | Stop::NoRoomInWindow) => {}

@@ -12,13 +12,13 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::tier::{Due, Prober, TierClock, forward, is_probe};
-use crate::broker::kafka::consumer::Forward;
 use crate::broker::kafka::consumer::context::Context;
 use crate::broker::kafka::consumer::partition::Partition;
 use crate::broker::kafka::consumer::remembered::{Past, digest};
 use crate::broker::kafka::consumer::settler::Out;
 use crate::broker::kafka::consumer::shared::Shared;
 use crate::broker::kafka::consumer::window::Taken;
+use crate::broker::kafka::publisher::Publisher;
 use crate::broker::kafka::{convert, tiers};
 use crate::broker::{Earlier, Position};
 use crate::message::Message;
@@ -52,7 +52,7 @@ struct InHand {
 pub(super) struct Around<'p> {
     pub(super) records: &'p mpsc::Sender<Out>,
     pub(super) shared: &'p Arc<Shared>,
-    pub(super) forward: &'p Forward,
+    pub(super) publisher: &'p Arc<Publisher>,
     pub(super) prober: &'p Prober,
     pub(super) runtime: &'p Handle,
 }
@@ -208,7 +208,7 @@ impl Reading {
             // An assignment that has ended has nothing to decide.
             _ if is_probe => drop(out.decide(around.shared)),
             Some(topic) => {
-                around.runtime.spawn(forward(out, topic, Arc::clone(around.forward), Arc::clone(around.shared)));
+                around.runtime.spawn(forward(out, topic, Arc::clone(around.publisher), Arc::clone(around.shared)));
             }
             None => room.send(out),
         }

@@ -12,11 +12,11 @@ use tokio::time::sleep;
 use tracing::{debug, warn};
 
 use crate::broker::Target;
-use crate::broker::kafka::consumer::Forward;
 use crate::broker::kafka::consumer::broker_clock::BrokerClock;
 use crate::broker::kafka::consumer::remembered::Place;
 use crate::broker::kafka::consumer::settler::Out;
 use crate::broker::kafka::consumer::shared::Shared;
+use crate::broker::kafka::publisher::Publisher;
 use crate::broker::kafka::tiers;
 use crate::delivery::Doubling;
 use crate::message::Message;
@@ -167,10 +167,10 @@ pub(super) fn is_probe(message: &Message) -> bool {
 }
 
 /// Puts a message that is due back on a topic that is not this route's source; only then is its record in the tier decided.
-pub(super) async fn forward(out: Out, topic: String, forward: Forward, shared: Arc<Shared>) {
+pub(super) async fn forward(out: Out, topic: String, publisher: Arc<Publisher>, shared: Arc<Shared>) {
     let (lost, target) = (out.partition.lost.clone(), Target::Topic(Topic::Named(topic)));
     for tries in 0.. {
-        let published = forward(target.clone(), Arc::clone(&out.message));
+        let published = publisher.publish(&target, &out.message);
         match lost.run_until_cancelled(published).await {
             None => return,
             Some(Ok(())) => break,
