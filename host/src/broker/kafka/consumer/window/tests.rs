@@ -253,7 +253,7 @@ proptest! {
                     prop_assert!((progress.position..progress.limit).contains(offset), "{offset} in {progress:?}");
                 }
                 let again = decided.range(progress.position..).count();
-                prop_assert!(again as i64 <= 2 * widest, "{again} come again");
+                prop_assert!(again as i64 <= widest, "{again} come again");
             }
             prop_assert!(open.is_empty() || !at_broker.is_empty(), "handed out before any commit");
         }
