@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     KillBroker,
     /// The broker is stopped in order, and started again.
     StopBroker,
+    /// A quorum queue has no leader: `kill -9` of the broker, and a restart. The broker's own failing, not dealt.
+    NoLeader,
     /// A full dead-letter queue that refuses.
     Refuse,
     /// The exchange of dead letters is deleted, and declared again.
@@ -41,6 +43,10 @@ pub(crate) const OF_A_HOST: [Kind; 7] =
     [Kind::KillHost, Kind::TerminateHost, Kind::HangUp, Kind::Cut, Kind::Stall, Kind::Swap, Kind::BadPolicy];
 pub(crate) const OF_ALL: [Kind; 6] =
     [Kind::KillBroker, Kind::StopBroker, Kind::Refuse, Kind::RemoveExchange, Kind::RemoveQueue, Kind::Block];
+/// The rows of the table and the drawing.
+pub(crate) fn all_kinds() -> impl Iterator<Item = Kind> {
+    OF_A_HOST.into_iter().chain(OF_ALL).chain([Kind::NoLeader])
+}
 
 impl Kind {
     pub(crate) const fn name(self) -> &'static str {
@@ -52,6 +58,7 @@ impl Kind {
             Self::Stall => "connections stalled",
             Self::KillBroker => "broker killed",
             Self::StopBroker => "broker stopped",
+            Self::NoLeader => "queue without a leader",
             Self::Refuse => "dead letters refused",
             Self::RemoveExchange => "dead-letter exchange deleted",
             Self::RemoveQueue => "dead-letter queue deleted",
@@ -63,7 +70,12 @@ impl Kind {
 
     /// A delivery that is in work may be handed over again, or a copy be published again, though its outcome is durable.
     pub(crate) const fn may_duplicate(self) -> bool {
-        matches!(self, Self::KillHost | Self::Cut | Self::Stall | Self::KillBroker | Self::StopBroker | Self::Block)
+        self.ends_the_broker() || matches!(self, Self::KillHost | Self::Cut | Self::Stall | Self::Block)
+    }
+
+    /// All connections end, and there is no broker for some seconds.
+    pub(crate) const fn ends_the_broker(self) -> bool {
+        matches!(self, Self::KillBroker | Self::StopBroker | Self::NoLeader)
     }
 
     /// Messages may stand still while it lasts.
@@ -109,8 +121,13 @@ impl Faults {
 
     /// A fault begins now. Gives its place, to say the end with.
     pub(crate) fn begin(&self, kind: Kind, host: Option<usize>, detail: impl Into<String>) -> usize {
+        self.began(kind, host, detail, self.clock.now())
+    }
+
+    /// A fault that is known for one only now began some time ago.
+    pub(crate) fn began(&self, kind: Kind, host: Option<usize>, detail: impl Into<String>, begin: f64) -> usize {
         let mut list = self.lock();
-        list.push(Fault { kind, host, begin: self.clock.now(), end: None, detail: detail.into() });
+        list.push(Fault { kind, host, begin, end: None, detail: detail.into() });
         list.len() - 1
     }
 

@@ -17,6 +17,12 @@ use crate::within::{PATIENCE, within};
 /// A busy machine takes long to start one.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+/// Gives the names of the quorum queues on this node, its only one, whose replica here does not lead.
+const WITHOUT_LEADER: &str = "\
+    {_, Replicas} = rabbit_quorum_queue:all_replica_states(), \
+    [element(4, amqqueue:get_name(Queue)) || Queue <- rabbit_amqqueue:list(), \
+        amqqueue:get_type(Queue) =:= rabbit_quorum_queue, \
+        maps:get(element(1, amqqueue:get_pid(Queue)), Replicas, none) =/= leader].";
 
 /// A RabbitMQ node, run by a script that starts it in the foreground when it is told `start`, and else gives its
 /// arguments to `rabbitmqctl`.
@@ -87,6 +93,12 @@ impl Node {
         counts.sum::<Result<u64, _>>().with_context(|| format!("rabbitmqctl wrote {table:?}"))
     }
 
+    /// The quorum queues that have no leader now, by what the broker itself knows of them: nothing is sent or taken to find out.
+    pub(crate) async fn queues_without_leader(&self) -> Result<Vec<String>> {
+        let names = self.control(&["eval", WITHOUT_LEADER]).await?;
+        read_names(&names).with_context(|| format!("rabbitmqctl wrote {names:?}"))
+    }
+
     async fn control(&self, words: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.script);
         let output = command.args(words).kill_on_drop(true).output();
@@ -107,4 +119,28 @@ pub(crate) async fn connect(broker: SocketAddr) -> Result<Connection> {
     let url = format!("amqp://guest:guest@{broker}/%2f");
     let connecting = Connection::connect(&url, ConnectionProperties::default());
     Ok(timeout(Duration::from_secs(10), connecting).await.context("the broker does not answer")??)
+}
+
+/// An Erlang list of binaries, such as `[<<"orders">>,<<"dead">>]`.
+fn read_names(list: &str) -> Result<Vec<String>> {
+    let items = list.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).context("no list")?;
+    let items = items.split(',').map(str::trim).filter(|item| !item.is_empty());
+    let name = |item: &str| item.strip_prefix("<<\"")?.strip_suffix("\">>").map(str::to_owned);
+    items.map(|item| name(item).with_context(|| format!("{item} is no name"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_queues_are_read_from_an_erlang_list_and_nothing_else_is_taken_for_one() {
+        assert_eq!(read_names("[]").unwrap(), Vec::<String>::new());
+        assert_eq!(
+            read_names("[<<\"torture.orders\">>,\n <<\"reprieve.tier.1s\">>]").unwrap(),
+            ["torture.orders", "reprieve.tier.1s"]
+        );
+        assert!(read_names("ok").is_err());
+        assert!(read_names("[{badrpc,nodedown}]").is_err());
+    }
 }

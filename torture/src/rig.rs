@@ -2,6 +2,7 @@
 
 mod closing;
 mod inflict;
+mod leaders;
 mod watch;
 
 use std::net::SocketAddr;
@@ -132,6 +133,7 @@ impl Rig {
             background.spawn(drain(broker, queue, Arc::clone(&self.books), self.draining_paused.subscribe()));
         }
         background.spawn(Arc::clone(self).watch(broker));
+        background.spawn(Arc::clone(self).watch_leaders());
         background.spawn(Arc::clone(self).show_progress());
         // What runs in the background ends with its set, after the run.
         tokio::select! {
