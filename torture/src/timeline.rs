@@ -49,8 +49,8 @@ impl Timeline<'_> {
         );
         text(&mut svg, (16.0, 28.0), "title", "start", &self.title);
         let across = Axis::new(self.seconds, LEFT, RIGHT);
-        self.rows(&mut svg, &across, bottom);
         self.times(&mut svg, &across, bottom);
+        self.rows(&mut svg, &across, bottom);
         self.rates(&mut svg, &across);
         self.open(&mut svg, &across);
         self.legend(&mut svg, bottom + 42.0);
@@ -148,7 +148,7 @@ impl Timeline<'_> {
         let entries = [
             ("repeats", "a fault that may bring again what is in work", 310.0),
             ("fault", "another fault", 130.0),
-            ("down", "the broker is down", 0.0),
+            ("down", "the broker is down, or a queue of it without a leader", 0.0),
         ];
         let mut x = LEFT;
         for (class, name, width) in entries {
