@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     KillBroker,
     /// The broker is stopped in order, and started again.
     StopBroker,
-    /// A quorum queue has no leader: `kill -9` of the broker, and a restart. The broker's own failing, not dealt.
+    /// A quorum queue finds no leader by itself: the broker's own failing, which is not dealt.
     NoLeader,
     /// A full dead-letter queue that refuses.
     Refuse,
@@ -70,12 +70,13 @@ impl Kind {
 
     /// A delivery that is in work may be handed over again, or a copy be published again, though its outcome is durable.
     pub(crate) const fn may_duplicate(self) -> bool {
-        self.ends_the_broker() || matches!(self, Self::KillHost | Self::Cut | Self::Stall | Self::Block)
+        self.ends_the_broker()
+            || matches!(self, Self::KillHost | Self::Cut | Self::Stall | Self::Block | Self::NoLeader)
     }
 
     /// All connections end, and there is no broker for some seconds.
     pub(crate) const fn ends_the_broker(self) -> bool {
-        matches!(self, Self::KillBroker | Self::StopBroker | Self::NoLeader)
+        matches!(self, Self::KillBroker | Self::StopBroker)
     }
 
     /// Messages may stand still while it lasts.

@@ -17,12 +17,10 @@ use crate::within::{PATIENCE, within};
 /// A busy machine takes long to start one.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
-/// Gives the names of the quorum queues on this node, its only one, whose replica here does not lead.
+/// In Erlang, the quorum queues of this node, the only one, whose replica here does not lead.
 const WITHOUT_LEADER: &str = "\
-    {_, Replicas} = rabbit_quorum_queue:all_replica_states(), \
-    [element(4, amqqueue:get_name(Queue)) || Queue <- rabbit_amqqueue:list(), \
-        amqqueue:get_type(Queue) =:= rabbit_quorum_queue, \
-        maps:get(element(1, amqqueue:get_pid(Queue)), Replicas, none) =/= leader].";
+    Queue <- rabbit_amqqueue:list(), amqqueue:get_type(Queue) =:= rabbit_quorum_queue, \
+    maps:get(element(1, amqqueue:get_pid(Queue)), element(2, rabbit_quorum_queue:all_replica_states()), none) =/= leader";
 
 /// A RabbitMQ node, run by a script that starts it in the foreground when it is told `start`, and else gives its
 /// arguments to `rabbitmqctl`.
@@ -93,10 +91,17 @@ impl Node {
         counts.sum::<Result<u64, _>>().with_context(|| format!("rabbitmqctl wrote {table:?}"))
     }
 
-    /// The quorum queues that have no leader now, by what the broker itself knows of them: nothing is sent or taken to find out.
+    /// The quorum queues that have no leader now, by what the broker itself knows: nothing is sent or taken to find out.
     pub(crate) async fn queues_without_leader(&self) -> Result<Vec<String>> {
-        let names = self.control(&["eval", WITHOUT_LEADER]).await?;
+        let names = format!("[element(4, amqqueue:get_name(Queue)) || {WITHOUT_LEADER}].");
+        let names = self.control(&["eval", &names]).await?;
         read_names(&names).with_context(|| format!("rabbitmqctl wrote {names:?}"))
+    }
+
+    /// Has those elect one.
+    pub(crate) async fn call_elections(&self) -> Result<()> {
+        let called = format!("[ok = ra:trigger_election(amqqueue:get_pid(Queue)) || {WITHOUT_LEADER}].");
+        self.control(&["eval", &called]).await.map(drop)
     }
 
     async fn control(&self, words: &[&str]) -> Result<String> {

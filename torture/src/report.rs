@@ -108,7 +108,7 @@ impl fmt::Display for Report {
         )?;
         for kind in all_kinds() {
             let remark = match kind {
-                Kind::NoLeader => "for which the broker was restarted; not counted as a stall",
+                Kind::NoLeader => "the broker's own failing; not counted as a stall",
                 _ => "",
             };
             row(kind.name(), self.faults.get(&kind).copied().unwrap_or_default(), remark.to_owned())?;

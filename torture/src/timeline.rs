@@ -148,7 +148,7 @@ impl Timeline<'_> {
         let entries = [
             ("repeats", "a fault that may bring again what is in work", 310.0),
             ("fault", "another fault", 130.0),
-            ("down", "the broker is down, or a queue of it without a leader", 0.0),
+            ("down", "the broker is down", 0.0),
         ];
         let mut x = LEFT;
         for (class, name, width) in entries {

@@ -30,7 +30,7 @@ impl Rig {
                 let place = self.faults.begin(kind, None, "");
                 self.inflict_on_all(&mut node, kind, lasts).await?;
                 self.faults.end(place);
-                self.ensure_leaders(&mut node).await
+                self.ensure_leaders(&node).await
             }
         }
     }
