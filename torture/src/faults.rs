@@ -22,8 +22,6 @@ pub(crate) enum Kind {
     KillBroker,
     /// The broker is stopped in order, and started again.
     StopBroker,
-    /// A quorum queue finds no leader by itself: the broker's own failing, which is not dealt.
-    NoLeader,
     /// A full dead-letter queue that refuses.
     Refuse,
     /// The exchange of dead letters is deleted, and declared again.
@@ -43,10 +41,6 @@ pub(crate) const OF_A_HOST: [Kind; 7] =
     [Kind::KillHost, Kind::TerminateHost, Kind::HangUp, Kind::Cut, Kind::Stall, Kind::Swap, Kind::BadPolicy];
 pub(crate) const OF_ALL: [Kind; 6] =
     [Kind::KillBroker, Kind::StopBroker, Kind::Refuse, Kind::RemoveExchange, Kind::RemoveQueue, Kind::Block];
-/// The rows of the table and the drawing.
-pub(crate) fn all_kinds() -> impl Iterator<Item = Kind> {
-    OF_A_HOST.into_iter().chain(OF_ALL).chain([Kind::NoLeader])
-}
 
 impl Kind {
     pub(crate) const fn name(self) -> &'static str {
@@ -58,7 +52,6 @@ impl Kind {
             Self::Stall => "connections stalled",
             Self::KillBroker => "broker killed",
             Self::StopBroker => "broker stopped",
-            Self::NoLeader => "queue without a leader",
             Self::Refuse => "dead letters refused",
             Self::RemoveExchange => "dead-letter exchange deleted",
             Self::RemoveQueue => "dead-letter queue deleted",
@@ -70,13 +63,7 @@ impl Kind {
 
     /// A delivery that is in work may be handed over again, or a copy be published again, though its outcome is durable.
     pub(crate) const fn may_duplicate(self) -> bool {
-        self.ends_the_broker()
-            || matches!(self, Self::KillHost | Self::Cut | Self::Stall | Self::Block | Self::NoLeader)
-    }
-
-    /// All connections end, and there is no broker for some seconds.
-    pub(crate) const fn ends_the_broker(self) -> bool {
-        matches!(self, Self::KillBroker | Self::StopBroker)
+        matches!(self, Self::KillHost | Self::Cut | Self::Stall | Self::KillBroker | Self::StopBroker | Self::Block)
     }
 
     /// Messages may stand still while it lasts.
@@ -122,13 +109,8 @@ impl Faults {
 
     /// A fault begins now. Gives its place, to say the end with.
     pub(crate) fn begin(&self, kind: Kind, host: Option<usize>, detail: impl Into<String>) -> usize {
-        self.began(kind, host, detail, self.clock.now())
-    }
-
-    /// A fault that is known for one only now began some time ago.
-    pub(crate) fn began(&self, kind: Kind, host: Option<usize>, detail: impl Into<String>, begin: f64) -> usize {
         let mut list = self.lock();
-        list.push(Fault { kind, host, begin, end: None, detail: detail.into() });
+        list.push(Fault { kind, host, begin: self.clock.now(), end: None, detail: detail.into() });
         list.len() - 1
     }
 

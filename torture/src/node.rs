@@ -9,7 +9,7 @@ use lapin::{Connection, ConnectionProperties};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::process::Command;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::process::Process;
 use crate::within::{PATIENCE, within};
@@ -17,10 +17,14 @@ use crate::within::{PATIENCE, within};
 /// A busy machine takes long to start one.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
-/// In Erlang, the quorum queues of this node, the only one, whose replica here does not lead.
+/// Without a leader nothing goes in or out of a quorum queue. An election takes a second or two.
+const ELECTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// In Erlang, the names of the quorum queues whose replica on this node, the only one, does not lead.
 const WITHOUT_LEADER: &str = "\
-    Queue <- rabbit_amqqueue:list(), amqqueue:get_type(Queue) =:= rabbit_quorum_queue, \
-    maps:get(element(1, amqqueue:get_pid(Queue)), element(2, rabbit_quorum_queue:all_replica_states()), none) =/= leader";
+    {_, Replicas} = rabbit_quorum_queue:all_replica_states(), \
+    [element(4, amqqueue:get_name(Queue)) || Queue <- rabbit_amqqueue:list(), \
+        amqqueue:get_type(Queue) =:= rabbit_quorum_queue, \
+        maps:get(element(1, amqqueue:get_pid(Queue)), Replicas, none) =/= leader].";
 
 /// A RabbitMQ node, run by a script that starts it in the foreground when it is told `start`, and else gives its
 /// arguments to `rabbitmqctl`.
@@ -39,7 +43,7 @@ impl Node {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// Starts it and waits until clients are let in.
+    /// Starts it and waits until clients are let in and every queue can be used.
     pub(crate) async fn start(&mut self) -> Result<()> {
         let log = self.folder().join("output.log");
         let output = std::fs::OpenOptions::new().create(true).append(true).open(&log);
@@ -56,7 +60,8 @@ impl Node {
             }
             Ok(())
         });
-        answers.await.with_context(|| format!("no answer within {START_TIMEOUT:?}; see {}", log.display()))?
+        answers.await.with_context(|| format!("no answer within {START_TIMEOUT:?}; see {}", log.display()))??;
+        self.await_leaders().await
     }
 
     /// `kill -9`, of the node and of what it started.
@@ -91,17 +96,20 @@ impl Node {
         counts.sum::<Result<u64, _>>().with_context(|| format!("rabbitmqctl wrote {table:?}"))
     }
 
-    /// The quorum queues that have no leader now, by what the broker itself knows: nothing is sent or taken to find out.
-    pub(crate) async fn queues_without_leader(&self) -> Result<Vec<String>> {
-        let names = format!("[element(4, amqqueue:get_name(Queue)) || {WITHOUT_LEADER}].");
-        let names = self.control(&["eval", &names]).await?;
-        read_names(&names).with_context(|| format!("rabbitmqctl wrote {names:?}"))
-    }
-
-    /// Has those elect one.
-    pub(crate) async fn call_elections(&self) -> Result<()> {
-        let called = format!("[ok = ra:trigger_election(amqqueue:get_pid(Queue)) || {WITHOUT_LEADER}].");
-        self.control(&["eval", &called]).await.map(drop)
+    /// Waits until every quorum queue has a leader, by what the broker itself knows: nothing is sent or taken to find out.
+    async fn await_leaders(&self) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let leaderless = self.control(&["eval", WITHOUT_LEADER]).await?;
+            if leaderless == "[]" {
+                return Ok(());
+            }
+            ensure!(
+                begun.elapsed() < ELECTION_TIMEOUT,
+                "no leader within {ELECTION_TIMEOUT:?} of the broker's start for {leaderless}"
+            );
+            sleep(Duration::from_millis(200)).await;
+        }
     }
 
     async fn control(&self, words: &[&str]) -> Result<String> {
@@ -124,28 +132,4 @@ pub(crate) async fn connect(broker: SocketAddr) -> Result<Connection> {
     let url = format!("amqp://guest:guest@{broker}/%2f");
     let connecting = Connection::connect(&url, ConnectionProperties::default());
     Ok(timeout(Duration::from_secs(10), connecting).await.context("the broker does not answer")??)
-}
-
-/// An Erlang list of binaries, such as `[<<"orders">>,<<"dead">>]`.
-fn read_names(list: &str) -> Result<Vec<String>> {
-    let items = list.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).context("no list")?;
-    let items = items.split(',').map(str::trim).filter(|item| !item.is_empty());
-    let name = |item: &str| item.strip_prefix("<<\"")?.strip_suffix("\">>").map(str::to_owned);
-    items.map(|item| name(item).with_context(|| format!("{item} is no name"))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_queues_are_read_from_an_erlang_list_and_nothing_else_is_taken_for_one() {
-        assert_eq!(read_names("[]").unwrap(), Vec::<String>::new());
-        assert_eq!(
-            read_names("[<<\"torture.orders\">>,\n <<\"reprieve.tier.1s\">>]").unwrap(),
-            ["torture.orders", "reprieve.tier.1s"]
-        );
-        assert!(read_names("ok").is_err());
-        assert!(read_names("[{badrpc,nodedown}]").is_err());
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::books::{Circumstances, Judgement};
-use crate::faults::{Kind, all_kinds};
+use crate::faults::{Kind, OF_A_HOST, OF_ALL};
 use crate::host::SLOTS;
 use crate::rig::Rig;
 use crate::stalls::{Stall, longest};
@@ -106,12 +106,8 @@ impl fmt::Display for Report {
             judgement.counts_checked,
             "attempts of messages that no fault touched".to_owned(),
         )?;
-        for kind in all_kinds() {
-            let remark = match kind {
-                Kind::NoLeader => "the broker's own failing; not counted as a stall",
-                _ => "",
-            };
-            row(kind.name(), self.faults.get(&kind).copied().unwrap_or_default(), remark.to_owned())?;
+        for kind in OF_A_HOST.into_iter().chain(OF_ALL) {
+            row(kind.name(), self.faults.get(&kind).copied().unwrap_or_default(), String::new())?;
         }
         match self.stall {
             Some(Stall { host, begin, seconds }) => writeln!(

@@ -2,7 +2,6 @@
 
 mod closing;
 mod inflict;
-mod leaders;
 mod watch;
 
 use std::net::SocketAddr;
@@ -29,7 +28,7 @@ use crate::producer::produce;
 use crate::proxy::Proxy;
 use crate::random::Random;
 use crate::stalls::Sample;
-use crate::topology::{self, DEAD_QUEUES, Source};
+use crate::topology::{self, DEAD_QUEUES, SOURCE, Source, ready};
 use crate::within::{PATIENCE, within};
 
 /// A fault may stop and start a broker, which takes its time on a busy machine.
@@ -84,7 +83,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// Starts the broker, the handler and the hosts.
+    /// Starts the broker, the handler and the hosts, and waits until all is in place.
     pub(crate) async fn start(plan: Plan) -> Result<Arc<Self>> {
         let mut node = Node::new(plan.node.clone(), plan.port);
         eprintln!("torture: starting the broker on {}", node.address());
@@ -107,6 +106,8 @@ impl Rig {
             proxies.push(proxy);
             hosts.push(AsyncMutex::new(host));
         }
+        let what = format!("every host to consume; see {}/host-*/host.log", plan.folder.display());
+        within(PATIENCE, &what, consumed_by(plan.hosts, &mut client)).await?;
         Ok(Arc::new(Self {
             plan,
             clock,
@@ -133,7 +134,6 @@ impl Rig {
             background.spawn(drain(broker, queue, Arc::clone(&self.books), self.draining_paused.subscribe()));
         }
         background.spawn(Arc::clone(self).watch(broker));
-        background.spawn(Arc::clone(self).watch_leaders());
         background.spawn(Arc::clone(self).show_progress());
         // What runs in the background ends with its set, after the run.
         tokio::select! {
@@ -204,4 +204,13 @@ impl Rig {
     pub(crate) fn has_drained(&self) -> bool {
         self.drained.load(Ordering::Relaxed)
     }
+}
+
+/// Waits until so many hosts consume: then each of them has declared the tiers. A fault before that may leave a tier half
+/// made, for good: RabbitMQ 3.10 gives a quorum queue its first leader, and then its arguments, as steps of their own.
+async fn consumed_by(hosts: usize, client: &mut Client) -> Result<()> {
+    while (ready(&client.channel().await, SOURCE).await?.1 as usize) < hosts {
+        sleep(Duration::from_millis(100)).await;
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::books::Message;
-use crate::faults::{Fault, all_kinds};
+use crate::faults::{Fault, Kind, OF_A_HOST, OF_ALL};
 use axis::Axis;
 use rates::{Rates, open};
 use svg::{escaped, line, polyline, text};
@@ -40,7 +40,7 @@ pub(crate) struct Timeline<'r> {
 impl Timeline<'_> {
     /// As SVG.
     pub(crate) fn draw(&self) -> String {
-        let rows = all_kinds().count();
+        let rows = OF_A_HOST.len() + OF_ALL.len();
         let bottom = ROWS + ROW * rows as f64;
         let height = bottom + 54.0;
         let mut svg = format!(
@@ -69,7 +69,7 @@ impl Timeline<'_> {
             line(svg, "end", (x, RATES.0 - 6.0), (x, bottom));
             text(svg, (x, RATES.0 - 9.0), "small", "middle", "no more faults");
         }
-        let downs = self.faults.iter().filter(|fault| fault.kind.ends_the_broker());
+        let downs = self.faults.iter().filter(|fault| matches!(fault.kind, Kind::KillBroker | Kind::StopBroker));
         for fault in downs {
             let (from, to) = self.span(fault, across);
             let (top, end) = (RATES.0, OPEN.1 - RATES.0);
@@ -111,7 +111,7 @@ impl Timeline<'_> {
     /// A row for each kind of fault, within it a line for each host.
     fn rows(&self, svg: &mut String, across: &Axis, bottom: f64) {
         text(svg, (LEFT, ROWS - 8.0), "small", "start", "faults; in rows of hosts, host 0 is uppermost");
-        for (row, kind) in all_kinds().enumerate() {
+        for (row, kind) in OF_A_HOST.into_iter().chain(OF_ALL).enumerate() {
             let top = ROWS + ROW * row as f64;
             if row % 2 == 0 {
                 let _ = writeln!(

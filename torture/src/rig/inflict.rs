@@ -9,7 +9,6 @@ use super::Rig;
 use super::closing::until_drained;
 use crate::client::Client;
 use crate::faults::{Kind, OF_A_HOST};
-use crate::node::Node;
 use crate::policies::{self, GOOD, Policy, TRYING};
 use crate::random::Random;
 use crate::topology::{INVALID_QUEUE, declare_invalid, delete_exchange, delete_queue, unbind_queue};
@@ -25,12 +24,10 @@ impl Rig {
         match host {
             Some(host) => self.inflict_on(host, kind, lasts, random).await,
             None => {
-                // Where it is held, a queue is waiting for its leader: the fault begins after that.
-                let mut node = self.node.lock().await;
                 let place = self.faults.begin(kind, None, "");
-                self.inflict_on_all(&mut node, kind, lasts).await?;
+                self.inflict_on_all(kind, lasts).await?;
                 self.faults.end(place);
-                self.ensure_leaders(&node).await
+                Ok(())
             }
         }
     }
@@ -99,7 +96,8 @@ impl Rig {
         self.give(number, &GOOD[random.index(GOOD.len())]).await
     }
 
-    async fn inflict_on_all(&self, node: &mut Node, kind: Kind, lasts: Duration) -> Result<()> {
+    async fn inflict_on_all(&self, kind: Kind, lasts: Duration) -> Result<()> {
+        let mut node = self.node.lock().await;
         let mut client = Client::new(node.address());
         match kind {
             Kind::KillBroker => {
