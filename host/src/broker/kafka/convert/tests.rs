@@ -30,7 +30,7 @@ fn pair(name: &str, value: &[u8]) -> (String, Option<Vec<u8>>) {
 fn key_value_and_headers_come_back_with_nulls_order_and_duplicates() {
     let sent = OwnedHeaders::new()
         .insert(Header { key: "b", value: Some(&[0xff_u8, 0][..]) })
-        .insert(Header::<[u8]> { key: "a", value: None })
+        .insert(Header::<&[u8]> { key: "a", value: None })
         .insert(Header { key: "b", value: Some(&b""[..]) });
     let read = message(&record(None, None, Some(sent)), &position());
     assert_eq!((&read.key, &read.body), (&None, &None));
