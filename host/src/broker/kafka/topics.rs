@@ -5,7 +5,7 @@
 mod keeping;
 mod tier;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::keeping::{Keeping, number};
 use super::cluster::{Cluster, Found, TopicSettings};
@@ -34,9 +34,10 @@ pub(super) async fn prepare(cluster: &Cluster, settings: &KafkaSettings, plan: &
         Preparing { cluster, broker: settings, plan, there: cluster.topics().await?, findings: Findings::default() };
     let source = preparing.source()?;
     let targets = preparing.targets()?;
-    let names: Vec<&str> =
+    // Each once: a broker answers a question about the same topic twice with nonsense.
+    let names: BTreeSet<&str> =
         std::iter::once(plan.source.as_str()).chain(targets.iter().map(|target| &*target.topic)).collect();
-    let there: Vec<&str> = names.into_iter().filter(|name| preparing.there.contains_key(*name)).collect();
+    let there: Vec<&str> = names.iter().copied().filter(|name| preparing.there.contains_key(*name)).collect();
     let mut known = cluster.settings(&there).await?;
     let largest = known
         .get(&plan.source)
@@ -48,8 +49,7 @@ pub(super) async fn prepare(cluster: &Cluster, settings: &KafkaSettings, plan: &
         }
     }
     // Also what was just created: a cluster has rules of its own.
-    let created: Vec<&str> =
-        targets.iter().map(|target| &*target.topic).filter(|name| !known.contains_key(*name)).collect();
+    let created: Vec<&str> = names.iter().copied().filter(|name| !known.contains_key(*name)).collect();
     if !created.is_empty() {
         known.extend(cluster.settings(&created).await?);
     }
