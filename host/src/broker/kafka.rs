@@ -2,12 +2,14 @@
 //!
 //! * `settings`: how to reach it. `group`, `tiers`: what groups and the topics of delays are called.
 //! * `topics`: what must be there before a route starts. `cluster`: what a cluster is asked beside the records.
+//! * `consumer`: takes records, and commits what is decided.
 //! * `publisher`: confirmed by every replica in sync, or an error.
 //! * `browser`: reads dead letters without taking them away, and remembers which were put back.
 //! * `convert`: records to messages and back. `log`: librdkafka's own log, among the host's.
 
 mod browser;
 mod cluster;
+mod consumer;
 mod convert;
 mod group;
 mod log;
@@ -17,6 +19,7 @@ mod tiers;
 mod topics;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,6 +30,7 @@ use tokio::sync::Mutex;
 
 use self::browser::KafkaBrowser;
 use self::cluster::{Cluster, unfit_settings};
+use self::consumer::{KafkaConsumer, Remembered};
 use self::publisher::Publisher;
 pub(crate) use self::settings::NAMES as SETTING_NAMES;
 pub use self::settings::{KafkaSettings, SettingProblem, check_setting};
@@ -44,7 +48,8 @@ pub(crate) fn is_topic_name(name: &str) -> bool {
 /// A Kafka cluster. It connects when it is first needed.
 pub struct Kafka {
     settings: KafkaSettings,
-    publisher: Publisher,
+    publisher: Arc<Publisher>,
+    remembered: Arc<Remembered>,
     /// By the group that they are asked for.
     clusters: Mutex<HashMap<String, Cluster>>,
 }
@@ -61,7 +66,12 @@ impl Kafka {
         config.set("enable.idempotence", "true");
         let made = config.create::<BaseProducer>().and_then(|_| config.create::<BaseConsumer>());
         made.map_err(|error: KafkaError| unfit_settings(&settings.name, &error))?;
-        Ok(Self { settings: settings.clone(), publisher: Publisher::new(settings), clusters: Mutex::default() })
+        Ok(Self {
+            settings: settings.clone(),
+            publisher: Arc::new(Publisher::new(settings)),
+            remembered: Arc::default(),
+            clusters: Mutex::default(),
+        })
     }
 
     async fn cluster(&self, group: &str) -> Result<Cluster, BrokerError> {
@@ -86,8 +96,9 @@ impl Broker for Kafka {
             tiers: true,
             answers_settles: true,
             partitions: true,
-            remembers_starts: "which records behind the committed position were begun, in that position's metadata: as fresh as \
-                               the last commit",
+            tells_of_interruptions: true,
+            remembers_starts: "after an end without order, which records may have been in work, from the metadata of the last \
+                               commit: they run alone, and each of those attempts is committed before it begins",
         }
     }
 
@@ -105,11 +116,9 @@ impl Broker for Kafka {
         })
     }
 
-    async fn consume(&self, plan: &Plan, _prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
-        Err(BrokerError::Unfit(format!(
-            "route '{}': this build publishes to Kafka and does not consume from it",
-            plan.route
-        )))
+    async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
+        let (remembered, publisher) = (Arc::clone(&self.remembered), Arc::clone(&self.publisher));
+        Ok(Box::new(KafkaConsumer::start(&self.settings, plan, prefetch, remembered, publisher)?))
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {

@@ -171,6 +171,7 @@ impl Broker for MemoryBroker {
             tiers: true,
             answers_settles: true,
             partitions: false,
+            tells_of_interruptions: false,
             remembers_starts: "that a message was handed over before, until the process ends: messages do not outlive it",
         }
     }

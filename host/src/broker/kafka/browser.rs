@@ -26,7 +26,7 @@ use self::taken::Taken;
 use self::watch::Watch;
 use super::cluster::{Cluster, Found, unfit_settings};
 use super::{KafkaSettings, convert, group, topics};
-use crate::broker::{BrokerError, Browser, Browsing, Delivery, Origin, Position};
+use crate::broker::{BrokerError, Browser, Browsing, Delivery, Earlier, Origin, Position};
 
 /// How long the next record may take to come, and the group to take its only member in.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -130,6 +130,7 @@ impl KafkaBrowser {
             message,
             origin: Origin { position: Some(position), ..Origin::default() },
             redelivered: false,
+            earlier: Earlier::Nothing,
             settler: Taken::settler(&self.taken, number, offset, self.purpose),
             lost: self.taken.lost(),
         })
