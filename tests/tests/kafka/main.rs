@@ -2,3 +2,4 @@
 
 mod consuming;
 mod harness;
+mod outcomes;
