@@ -113,7 +113,7 @@ fn logged(message: Arc<Message>, offset: i64, redelivered: bool, back: mpsc::Unb
     let position = Position { topic: "orders".into(), partition: 0, offset, group: "g".into() };
     Delivery {
         message: Arc::clone(&message),
-        origin: Origin { position: Some(position), ..Origin::default() },
+        origin: Origin { position: Some(Box::new(position)), ..Origin::default() },
         redelivered,
         earlier: Earlier::Nothing,
         settler: Arc::new(Kept { message, offset, back }),
