@@ -27,7 +27,7 @@ use crate::telemetry::{DeliverySpans, Place};
 
 /// What is under way for the machine; it resolves to the machine's next input, and the turn that an attempt which follows
 /// may need.
-type Operation = Pin<Box<dyn Future<Output = (Input, Option<Turn>)> + Send>>;
+type Operation = Pin<Box<dyn Future<Output = (Input, Option<Box<Turn>>)> + Send>>;
 
 impl Route {
     /// Takes a delivery from its slot to its end.
@@ -172,7 +172,7 @@ impl Route {
         Circumstances { health, seed: RandomState::new().hash_one(0) }
     }
 
-    async fn attempt(self: Arc<Self>, call: Call, known: KnownStarts, turn: Option<Turn>) -> Input {
+    async fn attempt(self: Arc<Self>, call: Call, known: KnownStarts, turn: Option<Box<Turn>>) -> Input {
         let RouteWork::Handle { handler, timeout: limit } = &self.spec.work else {
             unreachable!("a machine that judges runs no handler")
         };
@@ -213,7 +213,7 @@ struct UnderWay(Option<Operation>);
 
 impl UnderWay {
     /// What comes of it; for ever where nothing is under way.
-    async fn next(&mut self) -> (Input, Option<Turn>) {
+    async fn next(&mut self) -> (Input, Option<Box<Turn>>) {
         match &mut self.0 {
             Some(operation) => {
                 let outcome = operation.await;
@@ -236,8 +236,8 @@ struct Life<'r> {
     goes_back: bool,
     /// `None` where nothing is suspected to have ended the host before.
     part: Option<Arc<Part>>,
-    /// Leave to run the attempt that begins now.
-    turn: Option<Turn>,
+    /// Leave to run the attempt that begins now. Boxed, since all that sleep would keep the room for it.
+    turn: Option<Box<Turn>>,
     /// Counted among those that are held because publishing fails.
     held: bool,
     /// `None` where nothing is traced.
@@ -250,7 +250,9 @@ impl Life<'_> {
     fn start(&mut self, start: Input) {
         match self.part.clone() {
             None => self.take(start),
-            Some(part) => self.operation = UnderWay(Some(Box::pin(async move { (start, Some(part.turn().await)) }))),
+            Some(part) => {
+                self.operation = UnderWay(Some(Box::pin(async move { (start, Some(Box::new(part.turn().await))) })))
+            }
         }
     }
 
@@ -330,7 +332,7 @@ impl Life<'_> {
             sleep(wait).await;
             let turn = match part {
                 // Boxed: few deliveries ever wait for their turn, and all that sleep would keep the room for it.
-                Some(part) => Some(Box::pin(part.turn()).await),
+                Some(part) => Some(Box::new(Box::pin(part.turn()).await)),
                 None => None,
             };
             (Input::Due(route.circumstances(None)), turn)

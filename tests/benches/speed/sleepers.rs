@@ -37,13 +37,15 @@ async fn fall_asleep() -> anyhow::Result<u64> {
     route.retry.max_delay = Duration::from_secs(3600);
     route.max_retry_delay = Duration::from_secs(3600);
     let spec = HostSpec { routes: vec![HostedRoute::new(route)], ..HostSpec::default() };
-    let messages: Vec<Message> = (0..sleepers).map(|n| Message::new(vec![b'x'; BODY]).with_id(n.to_string())).collect();
+    // Each in a place of its own, which is free again once the broker has given the message another.
+    let message = |n: usize| Box::new(Message::new(vec![b'x'; BODY]).with_id(n.to_string()));
+    let messages: Vec<Box<Message>> = (0..sleepers).map(message).collect();
 
     let host = Host::start(spec).await?;
     host.ready().await;
     let before = resident()?;
     for (number, message) in (1..).zip(messages) {
-        broker.publish_to("sleepers", message)?;
+        broker.publish_to("sleepers", *message)?;
         // A few at a time, since what a crowd of decisions takes for a moment is not given back to the system. Asked of the
         // metrics, since the stream's backlog would be measured too.
         while usize::is_multiple_of(number, 500) && asleep(&host.observer().metrics().encode()) < number {
