@@ -116,7 +116,7 @@ impl Session {
         let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
         while ending.try_join_next().is_some() {}
         let ended = async move {
-            if let Ok(Err(error)) = timeout(CLOSE_TIMEOUT, close_in_order(&channel)).await {
+            if let Err(error) = close_in_order(&channel).await {
                 tracing::debug!(%error, "a consuming channel had ended before it was closed");
             }
             // Until here: without it the connection would end.
@@ -159,7 +159,9 @@ impl Session {
 async fn close_in_order(channel: &Channel) -> lapin::Result<()> {
     // What comes now would only go back, redelivered. And the answer says that all that was sent before has been read; it
     // comes also where the consumer was cancelled before.
-    channel.basic_cancel(CONSUMER_TAG.into(), BasicCancelOptions::default()).await?;
+    let cancelled = channel.basic_cancel(CONSUMER_TAG.into(), BasicCancelOptions::default());
+    // Closed also where the broker is slow to answer: nothing else gives back what is unsettled.
+    timeout(CLOSE_TIMEOUT, cancelled).await.unwrap_or(Ok(()))?;
     sleep(SETTLES_ARRIVE).await;
-    channel.close(200, "OK".into()).await
+    timeout(CLOSE_TIMEOUT, channel.close(200, "OK".into())).await.unwrap_or(Ok(()))
 }
