@@ -24,7 +24,7 @@ pub(crate) fn measure(table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bytes that each delivery takes beyond the message that lay in the queue before.
+/// Bytes that each delivery takes beyond what its message takes where it only lies in a queue.
 async fn fall_asleep() -> anyhow::Result<u64> {
     let sleepers = usize::from(SLEEPERS);
     let broker = MemoryBroker::new(sleepers);
@@ -37,24 +37,27 @@ async fn fall_asleep() -> anyhow::Result<u64> {
     route.retry.max_delay = Duration::from_secs(3600);
     route.max_retry_delay = Duration::from_secs(3600);
     let spec = HostSpec { routes: vec![HostedRoute::new(route)], ..HostSpec::default() };
-    // Each in a place of its own, which is free again once the broker has given the message another.
-    let message = |n: usize| Box::new(Message::new(vec![b'x'; BODY]).with_id(n.to_string()));
-    let messages: Vec<Box<Message>> = (0..sleepers).map(message).collect();
+    let messages = || (0..sleepers).map(|n| Message::new(vec![b'x'; BODY]).with_id(n.to_string())).collect();
+    let (at_rest, messages): (Vec<Message>, Vec<Message>) = (messages(), messages());
 
     let host = Host::start(spec).await?;
     host.ready().await;
+    let empty = resident()?;
+    for message in at_rest {
+        broker.publish_to("at-rest", message)?;
+    }
     let before = resident()?;
     for (number, message) in (1..).zip(messages) {
-        broker.publish_to("sleepers", *message)?;
+        broker.publish_to("sleepers", message)?;
         // A few at a time, since what a crowd of decisions takes for a moment is not given back to the system. Asked of the
         // metrics, since the stream's backlog would be measured too.
         while usize::is_multiple_of(number, 500) && asleep(&host.observer().metrics().encode()) < number {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
-    let each = resident()?.saturating_sub(before) / u64::from(SLEEPERS);
+    let (resting, asleep) = (before.saturating_sub(empty), resident()?.saturating_sub(before));
     host.shutdown().await;
-    Ok(each)
+    Ok(asleep.saturating_sub(resting) / u64::from(SLEEPERS))
 }
 
 fn asleep(metrics: &str) -> usize {
