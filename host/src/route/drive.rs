@@ -252,7 +252,7 @@ impl Life<'_> {
         match self.part.clone() {
             None => self.take(start),
             Some(part) => {
-                self.operation = UnderWay(Some(Box::pin(async move { (start, Some(Box::new(part.turn().await))) })))
+                self.operation = UnderWay(Some(Box::pin(async move { (start, Some(Box::new(part.turn().await))) })));
             }
         }
     }
