@@ -72,15 +72,16 @@ impl Route {
         let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
         let suspicion = self.suspicion.as_ref();
         let part = suspicion
-            .and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered, delivery.earlier));
-        let known = match key.and_then(|key| self.memory.take(key)) {
-            // The outcome of this copy is durable already; only its ack was lost (rule 13).
-            Some(Remembered::Done) => return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await,
+            .and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered, delivery.earlier))
+            .map(Arc::new);
+        let remembered = key.and_then(|key| self.memory.take(key));
+        // The outcome of this copy is durable already; only its ack was lost (rule 13).
+        if remembered == Some(Remembered::Done) || delivery.earlier == Earlier::Done {
+            return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await;
+        }
+        let known = match remembered {
             Some(Remembered::Open(known)) => Some(known),
-            None if delivery.earlier == Earlier::Done => {
-                return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await;
-            }
-            None => part.as_ref().and_then(Part::known),
+            Some(Remembered::Done) | None => part.as_deref().and_then(Part::known),
         };
         if self.spec.deduplicate.is_some() && Box::pin(self.is_duplicate(&delivery.message, &delivery.origin)).await {
             if let Some(part) = &part {
@@ -88,7 +89,7 @@ impl Route {
             }
             return self.acknowledge_unrun(delivery, epoch, SkipReason::Duplicate).await;
         }
-        self.run_machine(delivery, epoch, known.unwrap_or_default(), part.map(Arc::new)).await;
+        self.run_machine(delivery, epoch, known.unwrap_or_default(), part).await;
     }
 
     fn remember(&self, message: &Message, what: Remembered) {
