@@ -28,6 +28,10 @@ pub(super) fn config(settings: &KafkaSettings, group: &str) -> rdkafka::ClientCo
         .set("allow.auto.create.topics", "false")
         // A slow redrive asks once for each letter.
         .set("max.poll.interval.ms", "86400000");
+    // One that was killed is not to keep the next out for long.
+    if !["session.timeout.ms", "heartbeat.interval.ms"].iter().any(|name| settings.client.contains_key(*name)) {
+        config.set("session.timeout.ms", "10000");
+    }
     config
 }
 
@@ -81,7 +85,10 @@ pub(super) fn begin(client: &Client, topic: &str, places: &[i64], purpose: Brows
 }
 
 pub(super) fn taken_by_another(topic: &str) -> BrokerError {
-    BrokerError::Unfit(format!("another redrive of topic '{topic}' is under way: wait until it has ended"))
+    BrokerError::Unfit(format!(
+        "another redrive of topic '{topic}' is under way: wait until it has ended; the broker forgets one that was killed after \
+         `session.timeout.ms`"
+    ))
 }
 
 pub(super) fn lost_reader(topic: &str, error: &KafkaError) -> BrokerError {
