@@ -208,6 +208,7 @@ fn what_a_broker_cannot_do() {
         answers_settles: false,
         partitions: false,
         remembers_starts: "nothing",
+        keeps: crate::broker::Kept::ALL,
     };
     let mut config = parse(GOOD).unwrap();
     let problems = config.fit(|_| Some(weak.clone()));

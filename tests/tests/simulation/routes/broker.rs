@@ -38,6 +38,7 @@ impl Broker for Scripted {
             answers_settles: false,
             partitions: false,
             remembers_starts: "nothing",
+            keeps: reprieve::broker::Kept::ALL,
         }
     }
 
