@@ -15,7 +15,7 @@ use super::intake::Epoch;
 use super::memory::{CopyKey, Remembered};
 use super::suspects::{Part, Turn};
 use super::{Route, RouteWork, park};
-use crate::broker::{Delivery, Settlement};
+use crate::broker::{Delivery, Earlier, Settlement, Settler};
 use crate::delivery::{
     Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work,
 };
@@ -27,7 +27,7 @@ use crate::telemetry::{DeliverySpans, Place};
 
 /// What is under way for the machine; it resolves to the machine's next input, and the turn that an attempt which follows
 /// may need.
-type Operation = Pin<Box<dyn Future<Output = (Input, Option<Turn>)> + Send>>;
+type Operation = Pin<Box<dyn Future<Output = (Input, Option<Box<Turn>>)> + Send>>;
 
 impl Route {
     /// Takes a delivery from its slot to its end.
@@ -71,12 +71,17 @@ impl Route {
         let may_be_known = delivery.redelivered && !self.memory.is_empty();
         let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
         let suspicion = self.suspicion.as_ref();
-        let part = suspicion.and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered));
-        let known = match key.and_then(|key| self.memory.take(key)) {
-            // The outcome of this copy is durable already; only its ack was lost (rule 13).
-            Some(Remembered::Done) => return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await,
+        let part = suspicion
+            .and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered, delivery.earlier))
+            .map(Arc::new);
+        let remembered = key.and_then(|key| self.memory.take(key));
+        // The outcome of this copy is durable already; only its ack was lost (rule 13).
+        if remembered == Some(Remembered::Done) || delivery.earlier == Earlier::Done {
+            return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await;
+        }
+        let known = match remembered {
             Some(Remembered::Open(known)) => Some(known),
-            None => part.as_ref().and_then(Part::known),
+            Some(Remembered::Done) | None => part.as_deref().and_then(Part::known),
         };
         if self.spec.deduplicate.is_some() && Box::pin(self.is_duplicate(&delivery.message, &delivery.origin)).await {
             if let Some(part) = &part {
@@ -84,7 +89,7 @@ impl Route {
             }
             return self.acknowledge_unrun(delivery, epoch, SkipReason::Duplicate).await;
         }
-        self.run_machine(delivery, epoch, known.unwrap_or_default(), part.map(Arc::new)).await;
+        self.run_machine(delivery, epoch, known.unwrap_or_default(), part).await;
     }
 
     fn remember(&self, message: &Message, what: Remembered) {
@@ -172,14 +177,21 @@ impl Route {
         Circumstances { health, seed: RandomState::new().hash_one(0) }
     }
 
-    async fn attempt(self: Arc<Self>, call: Call, known: KnownStarts, turn: Option<Turn>) -> Input {
+    async fn attempt(
+        self: Arc<Self>,
+        call: Call,
+        known: KnownStarts,
+        turn: Option<Box<Turn>>,
+        settler: Arc<dyn Settler>,
+    ) -> Input {
         let RouteWork::Handle { handler, timeout: limit } = &self.spec.work else {
             unreachable!("a machine that judges runs no handler")
         };
         let _note = match &turn {
-            Some(turn) => turn.note(known).await,
+            Some(turn) => turn.note(known, &*settler).await,
             None => None,
         };
+        let _running = Running::begin(settler);
         let begin = Instant::now();
         let result = timeout(*limit, panic::caught(handler.handle(&call)))
             .await
@@ -208,12 +220,28 @@ impl Route {
     }
 }
 
+/// An attempt that runs, as the broker is told of it.
+struct Running(Arc<dyn Settler>);
+
+impl Running {
+    fn begin(settler: Arc<dyn Settler>) -> Self {
+        settler.attempt_begins();
+        Self(settler)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.attempt_ends();
+    }
+}
+
 /// What is under way for a delivery, if anything is.
 struct UnderWay(Option<Operation>);
 
 impl UnderWay {
     /// What comes of it; for ever where nothing is under way.
-    async fn next(&mut self) -> (Input, Option<Turn>) {
+    async fn next(&mut self) -> (Input, Option<Box<Turn>>) {
         match &mut self.0 {
             Some(operation) => {
                 let outcome = operation.await;
@@ -236,8 +264,8 @@ struct Life<'r> {
     goes_back: bool,
     /// `None` where nothing is suspected to have ended the host before.
     part: Option<Arc<Part>>,
-    /// Leave to run the attempt that begins now.
-    turn: Option<Turn>,
+    /// Leave to run the attempt that begins now. Boxed, since all that sleep would keep the room for it.
+    turn: Option<Box<Turn>>,
     /// Counted among those that are held because publishing fails.
     held: bool,
     /// `None` where nothing is traced.
@@ -250,7 +278,13 @@ impl Life<'_> {
     fn start(&mut self, start: Input) {
         match self.part.clone() {
             None => self.take(start),
-            Some(part) => self.operation = UnderWay(Some(Box::pin(async move { (start, Some(part.turn().await)) }))),
+            Some(part) if let Some(turn) = part.turn_now() => {
+                self.turn = Some(Box::new(turn));
+                self.take(start);
+            }
+            Some(part) => {
+                self.operation = UnderWay(Some(Box::pin(async move { (start, Some(Box::new(part.turn().await))) })));
+            }
         }
     }
 
@@ -280,7 +314,8 @@ impl Life<'_> {
             Effect::Run { attempt } => {
                 let call = Call { own_traceparent, ..self.machine.call(attempt) };
                 let (known, turn) = (self.machine.known_starts(), self.turn.take());
-                self.begin(route.attempt(call, known, turn));
+                let settler = Arc::clone(&self.delivery.settler);
+                self.begin(route.attempt(call, known, turn, settler));
             }
             Effect::Judge(failure) => {
                 self.begin(async move {
@@ -330,7 +365,7 @@ impl Life<'_> {
             sleep(wait).await;
             let turn = match part {
                 // Boxed: few deliveries ever wait for their turn, and all that sleep would keep the room for it.
-                Some(part) => Some(Box::pin(part.turn()).await),
+                Some(part) => Some(Box::new(Box::pin(part.turn()).await)),
                 None => None,
             };
             (Input::Due(route.circumstances(None)), turn)
@@ -396,6 +431,6 @@ mod tests {
     #[test]
     fn a_delivery_in_work_is_small() {
         let size = size_of_result(Route::drive);
-        assert!(size <= 1024, "{size} bytes, of which tens of thousands may sleep");
+        assert!(size <= 920, "{size} bytes, of which tens of thousands may sleep");
     }
 }

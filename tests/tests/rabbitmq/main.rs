@@ -6,6 +6,7 @@ mod consuming;
 mod deep_headers;
 mod management;
 mod ordering;
+mod orderly_end;
 mod preparing;
 mod publishing;
 mod routes;
