@@ -16,6 +16,13 @@ macro_rules! on_every_broker {
                 super::$case(crate::stage::rabbitmq().await).await;
             })+
         }
+
+        mod kafka {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                super::$case(crate::stage::kafka().await).await;
+            })+
+        }
     };
 }
 

@@ -1,5 +1,6 @@
 //! A place on a broker to play one case in.
 
+mod kafka;
 mod memory;
 mod rabbitmq;
 
@@ -63,6 +64,11 @@ pub(crate) async fn rabbitmq() -> Stage {
     let place = rabbitmq::Rabbit::new().await;
     let onlooker = place.onlooker();
     Stage { onlooker, ..Stage::on(Arc::new(place)).await }
+}
+
+/// On the Kafka of the tests.
+pub(crate) async fn kafka() -> Stage {
+    Stage::on(Arc::<kafka::Kafka>::default()).await
 }
 
 impl Stage {
