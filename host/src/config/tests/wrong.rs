@@ -228,6 +228,7 @@ fn what_a_broker_cannot_do() {
         partitions: false,
         tells_of_interruptions: false,
         remembers_starts: "nothing",
+        keeps: crate::broker::Kept::ALL,
     };
     let mut config = parse(GOOD).unwrap();
     let problems = config.fit(|_| Some(weak.clone()));
