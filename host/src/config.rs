@@ -35,7 +35,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-pub use broker::{BrokerConfig, MemoryConfig, RabbitMqConfig};
+pub use broker::{BrokerConfig, EnvelopeConfig, MemoryConfig, NaradConfig, RabbitMqConfig};
 pub use error::ConfigError;
 pub(crate) use error::Report;
 pub use handler::{CommandConfig, HandlerConfig, HttpConfig, JudgeConfig};

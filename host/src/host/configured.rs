@@ -8,9 +8,12 @@ use anyhow::Context;
 
 use super::{HostSpec, HostedRoute};
 use crate::broker::memory::MemoryBroker;
+use crate::broker::narad::{Narad, NaradSettings};
 use crate::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
 use crate::broker::{Broker, BrokerError};
-use crate::config::{BrokerConfig, Config, ConfigError, HandlerConfig, PoliciesConfig, RabbitMqConfig, RouteConfig};
+use crate::config::{
+    BrokerConfig, Config, ConfigError, HandlerConfig, NaradConfig, PoliciesConfig, RabbitMqConfig, RouteConfig,
+};
 use crate::delivery::Doubling;
 use crate::handler::command::{CommandHandler, CommandSettings};
 use crate::handler::http::{HttpHandler, HttpSettings};
@@ -81,6 +84,7 @@ pub(crate) fn broker(name: &str, config: &BrokerConfig) -> anyhow::Result<Arc<dy
     Ok(match config {
         BrokerConfig::Memory(_) => anyhow::bail!("broker {name:?} is inside the running host"),
         BrokerConfig::RabbitMq(settings) => Arc::new(rabbitmq(name, settings)?),
+        BrokerConfig::Narad(settings) => Arc::new(narad(name, settings)?),
     })
 }
 
@@ -95,6 +99,20 @@ fn rabbitmq(name: &str, settings: &RabbitMqConfig) -> Result<RabbitMq, BrokerErr
         consumer_timeout: settings.consumer_timeout,
         ..RabbitMqSettings::new(name, "")
     })
+}
+
+fn narad(name: &str, settings: &NaradConfig) -> Result<Narad, BrokerError> {
+    let mut made = NaradSettings {
+        urls: settings.urls.iter().map(|url| url.expose().as_str().to_owned()).collect(),
+        tls: settings.tls.clone(),
+        declare: settings.declare,
+        envelopes: settings.envelopes.clone(),
+        ..NaradSettings::new(name, "")
+    };
+    if !settings.header_prefixes.is_empty() {
+        made.header_prefixes.clone_from(&settings.header_prefixes);
+    }
+    Narad::new(made)
 }
 
 /// The host's store, where a route needs one.
