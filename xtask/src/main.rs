@@ -6,6 +6,7 @@ mod cookbook;
 mod deny;
 mod frozen;
 mod mutants;
+mod narad;
 mod policies;
 mod python;
 mod rabbitmq;
@@ -53,6 +54,8 @@ enum Chore {
     Torture(torture::Args),
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
+    /// Find a Narad on this machine, or build and start one, and print its URL
+    Narad(narad::Args),
     /// Set up the Python that tests use, with what they need, and print its path
     Python,
 }
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Swaps(args) => swaps::run(&args),
         Chore::Torture(args) => torture::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
+        Chore::Narad(args) => narad::run(&args),
         Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),
         Chore::Frozen(args) => frozen::run(&args),

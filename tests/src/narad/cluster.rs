@@ -72,6 +72,14 @@ impl Cluster {
     /// # Panics
     /// There is no free port.
     pub async fn start(release: Release, nodes: usize) -> Self {
+        Self::start_at(release, &vec![SocketAddr::from(([127, 0, 0, 1], 0)); nodes]).await
+    }
+
+    /// Starts a node of a release at each of these addresses; port 0 is any free one.
+    ///
+    /// # Panics
+    /// One of them is taken.
+    pub async fn start_at(release: Release, addresses: &[SocketAddr]) -> Self {
         let shared = Arc::new(Shared {
             release,
             login: Mutex::default(),
@@ -80,8 +88,8 @@ impl Cluster {
             seen: Mutex::default(),
         });
         let mut cluster = Self { shared, nodes: Vec::new() };
-        for _ in 0..nodes {
-            let node = cluster.serve("127.0.0.1:0".parse().expect("an address")).await;
+        for address in addresses {
+            let node = cluster.serve(*address).await;
             cluster.nodes.push(node);
         }
         cluster

@@ -96,5 +96,8 @@ async fn write(stream: &mut TcpStream, answer: &Answer) -> std::io::Result<()> {
     // A 204 has no length, and no body.
     let head = if answer.status == 204 { "HTTP/1.1 204 x\r\n\r\n".to_owned() } else { head };
     stream.write_all(head.as_bytes()).await?;
+    if answer.status == 204 {
+        return Ok(());
+    }
     stream.write_all(&answer.body).await
 }

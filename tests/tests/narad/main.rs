@@ -2,6 +2,7 @@
 
 mod browsing;
 mod consuming;
+mod contract;
 mod faults;
 mod leases;
 mod nodes;
@@ -11,6 +12,7 @@ mod publishing;
 mod routes;
 mod settling;
 mod tiers;
+mod tls;
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ const SLOWEST_LOOK: Duration = Duration::from_secs(2);
 
 /// A message that is ours until its lease ends.
 pub(super) struct Lease {
-    pub(super) topic: Arc<str>,
+    pub(super) place: Place,
     pub(super) handle: String,
     /// How long it lasts unless it is renewed.
     visibility: Duration,
@@ -58,6 +58,18 @@ pub(super) struct Leases {
 struct State {
     next: u64,
     held: HashMap<u64, Held>,
+    /// Which of them is of a message.
+    places: HashMap<Place, u64>,
+}
+
+impl State {
+    fn remove(&mut self, number: u64) -> Option<Held> {
+        let held = self.held.remove(&number)?;
+        if self.places.get(&held.lease.place) == Some(&number) {
+            self.places.remove(&held.lease.place);
+        }
+        Some(held)
+    }
 }
 
 impl Leases {

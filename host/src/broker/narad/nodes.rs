@@ -18,6 +18,7 @@ pub(super) use self::call::Call;
 pub(super) use self::reply::{NoReply, Reply};
 use super::settings::NaradSettings;
 use crate::broker::BrokerError;
+use crate::http_client;
 
 /// Servers commonly drop an idle connection; one that is kept for less is not found closed by a request.
 const IDLE: Duration = Duration::from_secs(20);
@@ -58,11 +59,20 @@ impl Nodes {
             return Err(unfit("names no node: write it as http://host:7942"));
         }
         // A proxy of the system would be shown the login, and a redirect would take it elsewhere.
-        let client = Client::builder()
+        let client = http_client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE);
+        let client = if nodes.iter().any(Address::is_secure) {
+            let tls = settings
+                .tls
+                .load()
+                .map_err(|error| unfit(&format!("cannot be used: {}; {} it", error.what, error.cure)))?;
+            client.tls_backend_preconfigured(tls)
+        } else {
+            client
+        };
         let client = client.build().map_err(|_| unfit("cannot be used, since the system gives no HTTP client"))?;
         let nodes = nodes.into_iter().map(|address| Node { address, old_until: AtomicUsize::new(0) }).collect();
         let (current, start) = (AtomicUsize::new(0), Instant::now());

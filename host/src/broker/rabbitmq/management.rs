@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep};
 pub(super) use self::bindings::Reached;
 use super::queue_facts::QueueFacts;
 use crate::broker::BrokerError;
+use crate::http_client;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The plugin learns of a new queue's policies within some five seconds, where nobody changed that.
@@ -61,7 +62,7 @@ impl Management {
             return Err(unfit("has no host"));
         }
         // A proxy of the system would be shown the login.
-        let client = Client::builder().timeout(ANSWER_TIMEOUT).no_proxy().build();
+        let client = http_client::builder().timeout(ANSWER_TIMEOUT).no_proxy().build();
         let client = client.map_err(|_| unfit("cannot be used, since the system gives no HTTP client"))?;
         Ok(Self { client, base, user, password })
     }

@@ -106,6 +106,9 @@ impl Poller {
     async fn take(&self, reply: &Reply, asked: Instant) -> Result<(), String> {
         let records = records(&reply.body)
             .map_err(|error| format!("{} answered something else than messages: {error}", self.shared.nodes))?;
+        if asked.elapsed() >= self.source.visibility {
+            return Err("its messages came later than their leases last".to_owned());
+        }
         let mut unread = None;
         let mut arrived = Vec::with_capacity(records.len());
         for record in &records {
@@ -148,7 +151,7 @@ impl Poller {
         };
         let handle = record.receipt_handle.clone().ok_or_else(|| unread(&"it has no receipt handle"))?;
         let opened = record.open(&place, form).map_err(|error| unread(&error))?;
-        let (number, lease) = self.shared.leases.add(Arc::clone(topic), handle, *visibility, asked);
+        let (number, lease) = self.shared.leases.add(place.clone(), handle, *visibility, asked);
         Ok((Arrived { message: opened.message, place, number, lease }, opened.back_to))
     }
 }
