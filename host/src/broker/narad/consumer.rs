@@ -76,7 +76,7 @@ impl Shared {
     /// Gives a message back that nobody has seen. Where that fails, its lease runs out.
     async fn give_back(&self, number: u64, lease: &Arc<Lease>) {
         if let Err(error) = self.settler(number, lease).settle(Settlement::Release).await {
-            tracing::debug!(%error, topic = %lease.topic, "a message goes back when its lease runs out");
+            tracing::debug!(%error, message = %lease.place, "a message goes back when its lease runs out");
             self.leases.release(number);
         }
     }
@@ -211,7 +211,7 @@ impl Drop for NaradConsumer {
 async fn release(nodes: &Nodes, leases: &[Arc<Lease>]) {
     let mut topics: HashMap<&str, Vec<&str>> = HashMap::new();
     for lease in leases {
-        topics.entry(&lease.topic).or_default().push(&lease.handle);
+        topics.entry(&lease.place.topic).or_default().push(&lease.handle);
     }
     let each = topics.iter().map(|(topic, handles)| settle_many(nodes, topic, handles, Mode::Nack, LAST_WORDS));
     join_all(each).await;

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::acks::{Answer, Mode, settle_many};
 use super::nodes::Nodes;
+use super::record::Place;
 
 /// No lease is looked at more often than this, nor less often.
 const QUICKEST_LOOK: Duration = Duration::from_millis(20);
@@ -77,19 +78,18 @@ impl Leases {
         Arc::new(Self { nodes, held: Mutex::default() })
     }
 
-    /// Takes on a lease that began at `since` at the earliest.
-    pub(super) fn add(
-        &self,
-        topic: Arc<str>,
-        handle: String,
-        visibility: Duration,
-        since: Instant,
-    ) -> (u64, Arc<Lease>) {
+    /// Takes on a lease that began at `since` at the earliest. An older one of the same message has come to its end by that.
+    pub(super) fn add(&self, place: Place, handle: String, visibility: Duration, since: Instant) -> (u64, Arc<Lease>) {
         let (lost, in_doubt) = (CancellationToken::new(), AtomicBool::new(false));
-        let lease = Arc::new(Lease { topic, handle, visibility, lost, in_doubt });
+        let lease = Arc::new(Lease { place: place.clone(), handle, visibility, lost, in_doubt });
         let mut state = self.lock();
         state.next += 1;
         let number = state.next;
+        if let Some(older) = state.places.insert(place, number)
+            && let Some(older) = state.held.remove(&older)
+        {
+            older.lease.lost.cancel();
+        }
         state.held.insert(number, Held { lease: Arc::clone(&lease), since, renewing: false, _permit: None });
         (number, lease)
     }
@@ -103,19 +103,19 @@ impl Leases {
 
     /// Forgets a lease that has ended by our doing.
     pub(super) fn release(&self, number: u64) {
-        self.lock().held.remove(&number);
+        self.lock().remove(number);
     }
 
     /// Ends a lease that is not ours any more.
     pub(super) fn lose(&self, number: u64) {
-        if let Some(held) = self.lock().held.remove(&number) {
+        if let Some(held) = self.lock().remove(number) {
             held.lease.lost.cancel();
         }
     }
 
     /// Every lease that is left, which nobody renews from now on.
     pub(super) fn drain(&self) -> Vec<Arc<Lease>> {
-        std::mem::take(&mut self.lock().held).into_values().map(|held| held.lease).collect()
+        std::mem::take(&mut *self.lock()).held.into_values().map(|held| held.lease).collect()
     }
 
     /// Renews each lease after a third of its time, until nobody needs this any more. `shortest`: of all visibility timeouts.
@@ -133,26 +133,28 @@ impl Leases {
     fn due(&self) -> Vec<Vec<(u64, Arc<Lease>)>> {
         let mut due: HashMap<Arc<str>, Vec<(u64, Arc<Lease>)>> = HashMap::new();
         let now = Instant::now();
+        let mut over = Vec::new();
         let mut state = self.lock();
-        state.held.retain(|number, held| {
+        for (number, held) in &mut state.held {
             let age = now.duration_since(held.since);
             if age >= held.lease.visibility {
-                held.lease.lost.cancel();
-                return false;
-            }
-            if age >= held.lease.visibility / 3 && !held.renewing {
+                over.push(*number);
+            } else if age >= held.lease.visibility / 3 && !held.renewing {
                 held.renewing = true;
-                due.entry(Arc::clone(&held.lease.topic)).or_default().push((*number, Arc::clone(&held.lease)));
+                let topic = Arc::clone(&held.lease.place.topic);
+                due.entry(topic).or_default().push((*number, Arc::clone(&held.lease)));
             }
-            true
-        });
+        }
+        for held in over.into_iter().filter_map(|number| state.remove(number)) {
+            held.lease.lost.cancel();
+        }
         due.into_values().collect()
     }
 
     /// Renews leases of one topic. What could not be told is tried again at the next look.
     async fn renew(self: Arc<Self>, due: Vec<(u64, Arc<Lease>)>) {
         let Some((_, first)) = due.first() else { return };
-        let (topic, timeout) = (Arc::clone(&first.topic), first.visibility / 3);
+        let (topic, timeout) = (Arc::clone(&first.place.topic), first.visibility / 3);
         let handles: Vec<&str> = due.iter().map(|(_, lease)| lease.handle.as_str()).collect();
         let asked = Instant::now();
         let answers = settle_many(&self.nodes, &topic, &handles, Mode::Extend, timeout).await;
@@ -162,7 +164,7 @@ impl Leases {
                 // Its own ack may have ended it: whoever tries that again will learn so.
                 Answer::Gone if lease.is_in_doubt() => self.release(*number),
                 Answer::Gone => {
-                    tracing::warn!(%topic, handle = lease.handle, "a lease is gone before its message was settled: it will be handed over again");
+                    tracing::warn!(message = %lease.place, "a lease is gone before its message was settled: it will be handed over again");
                     self.lose(*number);
                 }
                 Answer::Later { why, .. } => {

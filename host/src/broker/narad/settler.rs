@@ -38,7 +38,7 @@ pub(super) async fn run_errands(nodes: Arc<Nodes>, mut errands: mpsc::UnboundedR
         tokio::spawn(async move {
             let mut groups: HashMap<(Arc<str>, Mode), Vec<Errand>> = HashMap::new();
             for errand in some {
-                groups.entry((Arc::clone(&errand.lease.topic), errand.mode)).or_default().push(errand);
+                groups.entry((Arc::clone(&errand.lease.place.topic), errand.mode)).or_default().push(errand);
             }
             let told = groups.into_iter().map(|((topic, mode), group)| tell(&nodes, topic, mode, group));
             futures_util::future::join_all(told).await;
