@@ -43,13 +43,15 @@ async fn a_message_that_belongs_elsewhere_is_brought_there_before_its_copy_in_th
     cluster.create("elsewhere");
     let driver = driver(&cluster);
     let mut consumer = driver.consume(&plan, 10).await.unwrap();
-    cluster.fail(On::Produce, 0, Fault::plain(503));
     driver.publish(&through(300, "elsewhere"), &Message::new("m").with_id("m-1")).await.unwrap();
-    cluster.fail(On::Produce, 1, Fault::plain(503));
+    cluster.fail(On::Produce, u32::MAX, Fault::plain(503));
+    cluster.until("it is tried again", |cluster| cluster.seen(On::Produce).len() >= 3).await;
+    assert!(cluster.seen(On::Ack).is_empty() && cluster.payloads("reprieve.tier.orders.300ms.run").len() == 1);
+    cluster.heal();
     cluster.fail(On::Ack, 1, Fault::plain(502));
-    assert!(nothing_comes(&mut *consumer, Duration::from_millis(600)).await);
     cluster.until("it is there", |cluster| !cluster.payloads("elsewhere").is_empty()).await;
     cluster.until("it is settled", |cluster| cluster.payloads("reprieve.tier.orders.300ms.run").is_empty()).await;
+    assert!(nothing_comes(&mut *consumer, Duration::from_millis(100)).await);
     let mut there = driver.consume(&Plan::new("other", "elsewhere"), 1).await.unwrap();
     let delivery = next(&mut *there).await;
     assert_eq!(delivery.message.id.as_deref(), Some("m-1"));
