@@ -69,7 +69,8 @@ fn what_cannot_be_is_said_with_its_place_and_cure() {
     assert!(text.contains("must begin with http://"), "{text}");
     let text = wrong("url = \"http://127.0.0.1\"\ntls = { ca = \"ca.pem\" }", "");
     assert!(text.contains("`tls` is set") && text.contains("write https://"), "{text}");
-    let second = ROUTE.replace("name = \"orders\"", "name = \"others\"").replace("source = \"orders\"", "source = \"others\"");
+    let second =
+        ROUTE.replace("name = \"orders\"", "name = \"others\"").replace("source = \"orders\"", "source = \"others\"");
     let text = wrong(url, &format!("envelope = \"none\"\n{second}"));
     assert!(text.contains("say different things of the envelope on `orders.dlq`"), "{text}");
     let spaced = ROUTE.replace("\"orders\"\nhandler", "\"or ders\"\nhandler");

@@ -54,10 +54,11 @@ impl Poller {
             let asked = Instant::now();
             let Some(polled) = polling.run_until_cancelled(self.poll(room)).await else { return };
             let trouble = match polled {
-                Polled::Messages(reply) => match self.take(&reply, asked).await {
-                    Ok(()) => None,
-                    Err(why) => Some(why),
-                },
+                Polled::Messages(reply) => {
+                    // A node that answers is there, whatever became of the answer.
+                    well = Instant::now();
+                    self.take(&reply, asked).await.err()
+                }
                 Polled::Nothing => None,
                 Polled::Trouble(why) => Some(why),
                 Polled::Refused(why) => return self.shared.fail(why),
