@@ -28,7 +28,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use humantime::format_duration;
 
-use self::acks::MOST_HANDLES;
 use self::browser::{Look, Take};
 use self::consumer::{Forwarder, NaradConsumer, Source};
 use self::nodes::Nodes;
@@ -40,6 +39,7 @@ use crate::broker::{
     Broker, BrokerError, Browser, Browsing, Capabilities, Consumer, HandBackLimit, Plan, Prepared, PublishError, Target,
 };
 use crate::message::Message;
+use crate::timestamp::Timestamp;
 use crate::topic::Topic;
 
 /// A lease can be renewed for ever. But a partition hands nothing new out once 1,024 messages above its oldest open one are
@@ -48,6 +48,9 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(2 * 60);
 const MAX_HOLD: Duration = Duration::from_secs(15 * 60);
 /// Below this, a lease hardly outlasts a slow request.
 const SHORTEST_VISIBILITY: Duration = Duration::from_secs(5);
+/// Messages of a source that are asked for at once. Each counts, for as long as the request waits, as one of the 1,024 consumes that a
+/// node allows a user.
+const SOURCE_BATCH: usize = 32;
 /// What comes out of a tier is asked for by so many: requests for other topics go on beside it.
 const TIER_BATCH: usize = 1;
 
@@ -65,7 +68,7 @@ impl Narad {
     /// [`BrokerError::Unfit`] where an address or a file for TLS cannot be used; the text repeats nothing of either.
     pub fn new(settings: NaradSettings) -> Result<Self, BrokerError> {
         let nodes = Arc::new(Nodes::new(&settings)?);
-        Ok(Self { nodes, settings: Arc::new(settings), seen: Arc::new(Seen::new()) })
+        Ok(Self { nodes, settings: Arc::new(settings), seen: Arc::new(Seen::new(Timestamp::now())) })
     }
 
     fn consumer(&self, sources: Vec<Source>, prefetch: u16) -> NaradConsumer {
@@ -135,7 +138,7 @@ impl Broker for Narad {
             tiers: true,
             answers_settles: true,
             partitions: false,
-            remembers_starts: "nothing by itself; the host knows where each of the last 65,536 messages stood, until it ends",
+            remembers_starts: "nothing by itself; the host knows by its place a message that it had in hand (the last 65,536), until it ends",
         }
     }
 
@@ -188,7 +191,7 @@ impl Broker for Narad {
     async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
         let facts = existing(&self.nodes, &plan.source).await?;
         let form = self.settings.envelope(&plan.source).clone();
-        let mut sources = vec![self.source(&plan.source, &facts, form, MOST_HANDLES)];
+        let mut sources = vec![self.source(&plan.source, &facts, form, SOURCE_BATCH)];
         let old = tiers::left_behind(&self.nodes, &plan.route, &plan.tiers).await?;
         for tier in plan.tiers.iter().map(|tier| &tier.name).chain(&old) {
             let child = tiers::child(&plan.route, tier);
@@ -232,7 +235,7 @@ impl Broker for Narad {
             Browsing::Look => Box::new(look),
             Browsing::Take => {
                 let facts = existing(&self.nodes, queue).await?;
-                let source = self.source(queue, &facts, form, MOST_HANDLES);
+                let source = self.source(queue, &facts, form, SOURCE_BATCH);
                 Box::new(Take { consumer: self.consumer(vec![source], Take::PREFETCH), there: look.there() })
             }
         }))

@@ -21,12 +21,12 @@ use self::poller::Poller;
 use super::acks::{Mode, settle_many};
 use super::leases::{Lease, Leases};
 use super::nodes::Nodes;
-use super::record::Place;
 use super::seen::Seen;
 use super::settings::Envelope;
 use super::settler::{Errand, NaradSettler, run_errands};
 use crate::broker::{BrokerError, Consumer, Delivery, Origin, Settlement, Settler as _};
 use crate::message::Message;
+use crate::timestamp::Timestamp;
 
 /// What is given back at an end is not waited for longer.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -44,7 +44,8 @@ pub(super) struct Source {
 /// A message that came and has been given room.
 struct Arrived {
     message: Message,
-    place: Place,
+    /// When Narad stored this copy.
+    stored: Timestamp,
     number: u64,
     lease: Arc<Lease>,
 }
@@ -95,6 +96,7 @@ pub(super) struct NaradConsumer {
     pollers: JoinSet<()>,
     arrivals: mpsc::UnboundedReceiver<Arrived>,
     seen: Arc<Seen>,
+    prefetch: usize,
     /// Cancelled when leases need no renewal any more.
     ended: CancellationToken,
 }
@@ -130,7 +132,7 @@ impl NaradConsumer {
             };
             pollers.spawn(poller.run());
         }
-        Self { source, shared, pollers, arrivals, seen, ended }
+        Self { source, shared, pollers, arrivals, seen, prefetch: prefetch.into(), ended }
     }
 
     /// Ends, and waits until what is not settled has gone back, as far as the broker answers.
@@ -142,11 +144,11 @@ impl NaradConsumer {
     }
 
     fn delivery(&self, arrived: Arrived) -> Delivery {
-        let Arrived { message, place, number, lease } = arrived;
+        let Arrived { message, stored, number, lease } = arrived;
         Delivery {
             message: Arc::new(message),
             origin: Origin::default(),
-            redelivered: self.seen.again(place),
+            redelivered: self.seen.again(&lease.place, stored, self.prefetch),
             lost: lease.lost.clone(),
             settler: Arc::new(self.shared.settler(number, &lease)),
         }

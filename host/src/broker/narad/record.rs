@@ -69,9 +69,14 @@ impl Record<'_> {
         let mut opened = open(produced, form);
         let message = &mut opened.message;
         message.id.get_or_insert_with(|| place.to_string());
-        message.timestamp.get_or_insert(Timestamp(self.timestamp.saturating_mul(1000)));
+        message.timestamp.get_or_insert(self.stored());
         message.key = self.key();
         Ok(opened)
+    }
+
+    /// In whole seconds.
+    pub(super) const fn stored(&self) -> Timestamp {
+        Timestamp(self.timestamp.saturating_mul(1000))
     }
 
     fn key(&self) -> Option<Bytes> {

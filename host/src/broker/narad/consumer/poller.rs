@@ -152,7 +152,7 @@ impl Poller {
         };
         let handle = record.receipt_handle.clone().ok_or_else(|| unread(&"it has no receipt handle"))?;
         let opened = record.open(&place, form).map_err(|error| unread(&error))?;
-        let (number, lease) = self.shared.leases.add(place.clone(), handle, *visibility, asked);
-        Ok((Arrived { message: opened.message, place, number, lease }, opened.back_to))
+        let (number, lease) = self.shared.leases.add(place, handle, *visibility, asked);
+        Ok((Arrived { message: opened.message, stored: record.stored(), number, lease }, opened.back_to))
     }
 }
