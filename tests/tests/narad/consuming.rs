@@ -81,6 +81,24 @@ async fn what_is_given_back_comes_again_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_message_that_another_consumer_had_in_hand_says_so() {
+    let (cluster, mut consumer) = orders(MINUTE).await;
+    drop(consumer);
+    cluster.produce_with_key("orders", b"k", "first");
+    cluster.produce_with_key("orders", b"k", "second");
+    let mut other = driver(&cluster).consume(&plan(), 1).await.unwrap();
+    let held = next(&mut *other).await;
+    consumer = driver(&cluster).consume(&plan(), 10).await.unwrap();
+    let second = next(&mut *consumer).await;
+    assert!(!second.redelivered);
+    held.settler.settle(Settlement::Release).await.unwrap();
+    // Either takes it, and one of them is here.
+    drop(other);
+    let first = next(&mut *consumer).await;
+    assert!(first.redelivered && first.message.body != second.message.body);
+}
+
+#[tokio::test]
 async fn a_stop_gives_back_what_nobody_has_seen_and_leaves_the_rest_to_be_settled() {
     let (cluster, mut consumer) = orders(MINUTE).await;
     for number in 0..3 {

@@ -72,6 +72,19 @@ async fn a_lease_that_is_gone_is_known_while_the_delivery_is_in_work() {
 }
 
 #[tokio::test]
+async fn a_lease_that_is_gone_is_known_though_its_message_goes_to_somebody_else() {
+    let cluster = Cluster::one().await;
+    cluster.create_with("orders", SHORT, Duration::from_secs(86_400));
+    cluster.produce("orders", "taken away");
+    // With room for one, nothing is asked for meanwhile.
+    let mut consumer = driver(&cluster).consume(&plan(), 1).await.unwrap();
+    let delivery = next(&mut *consumer).await;
+    cluster.forget_leases();
+    within(delivery.lost.cancelled()).await;
+    assert!(cluster.seen(On::Extend).iter().any(|seen| seen.status == 410));
+}
+
+#[tokio::test]
 async fn a_lease_that_cannot_be_renewed_in_its_time_is_taken_for_lost() {
     let (cluster, mut consumer) = orders(SHORT).await;
     cluster.produce("orders", "unlucky");
