@@ -9,7 +9,7 @@ use lapin::{Connection, ConnectionProperties};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::process::Command;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::process::Process;
 use crate::within::{PATIENCE, within};
@@ -17,6 +17,14 @@ use crate::within::{PATIENCE, within};
 /// A busy machine takes long to start one.
 const START_TIMEOUT: Duration = Duration::from_secs(180);
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
+/// Without a leader nothing goes in or out of a quorum queue. An election takes a second or two.
+const ELECTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// In Erlang, the names of the quorum queues whose replica on this node, the only one, does not lead.
+const WITHOUT_LEADER: &str = "\
+    {_, Replicas} = rabbit_quorum_queue:all_replica_states(), \
+    [element(4, amqqueue:get_name(Queue)) || Queue <- rabbit_amqqueue:list(), \
+        amqqueue:get_type(Queue) =:= rabbit_quorum_queue, \
+        maps:get(element(1, amqqueue:get_pid(Queue)), Replicas, none) =/= leader].";
 
 /// A RabbitMQ node, run by a script that starts it in the foreground when it is told `start`, and else gives its
 /// arguments to `rabbitmqctl`.
@@ -35,7 +43,7 @@ impl Node {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
-    /// Starts it and waits until clients are let in.
+    /// Starts it and waits until clients are let in and every queue can be used.
     pub(crate) async fn start(&mut self) -> Result<()> {
         let log = self.folder().join("output.log");
         let output = std::fs::OpenOptions::new().create(true).append(true).open(&log);
@@ -52,7 +60,8 @@ impl Node {
             }
             Ok(())
         });
-        answers.await.with_context(|| format!("no answer within {START_TIMEOUT:?}; see {}", log.display()))?
+        answers.await.with_context(|| format!("no answer within {START_TIMEOUT:?}; see {}", log.display()))??;
+        self.await_leaders().await
     }
 
     /// `kill -9`, of the node and of what it started.
@@ -85,6 +94,22 @@ impl Node {
         let rows = table.lines().filter_map(|line| line.split_once('\t'));
         let counts = rows.filter(|(name, _)| queues.contains(name)).map(|(_, count)| count.parse::<u64>());
         counts.sum::<Result<u64, _>>().with_context(|| format!("rabbitmqctl wrote {table:?}"))
+    }
+
+    /// Waits until every quorum queue has a leader, by what the broker itself knows: nothing is sent or taken to find out.
+    async fn await_leaders(&self) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let leaderless = self.control(&["eval", WITHOUT_LEADER]).await?;
+            if leaderless == "[]" {
+                return Ok(());
+            }
+            ensure!(
+                begun.elapsed() < ELECTION_TIMEOUT,
+                "no leader within {ELECTION_TIMEOUT:?} of the broker's start for {leaderless}"
+            );
+            sleep(Duration::from_millis(200)).await;
+        }
     }
 
     async fn control(&self, words: &[&str]) -> Result<String> {

@@ -28,7 +28,7 @@ use crate::producer::produce;
 use crate::proxy::Proxy;
 use crate::random::Random;
 use crate::stalls::Sample;
-use crate::topology::{self, DEAD_QUEUES, Source};
+use crate::topology::{self, DEAD_QUEUES, SOURCE, Source, ready};
 use crate::within::{PATIENCE, within};
 
 /// A fault may stop and start a broker, which takes its time on a busy machine.
@@ -83,7 +83,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// Starts the broker, the handler and the hosts.
+    /// Starts the broker, the handler and the hosts, and waits until all is in place.
     pub(crate) async fn start(plan: Plan) -> Result<Arc<Self>> {
         let mut node = Node::new(plan.node.clone(), plan.port);
         eprintln!("torture: starting the broker on {}", node.address());
@@ -106,6 +106,8 @@ impl Rig {
             proxies.push(proxy);
             hosts.push(AsyncMutex::new(host));
         }
+        let what = format!("every host to consume; see {}/host-*/host.log", plan.folder.display());
+        within(PATIENCE, &what, consumed_by(plan.hosts, &mut client)).await?;
         Ok(Arc::new(Self {
             plan,
             clock,
@@ -202,4 +204,13 @@ impl Rig {
     pub(crate) fn has_drained(&self) -> bool {
         self.drained.load(Ordering::Relaxed)
     }
+}
+
+/// Waits until so many hosts consume: then the tiers are declared. RabbitMQ 3.10 that is killed while it
+/// declares a quorum queue may leave it without a leader, which neither a restart nor declaring it again mends.
+async fn consumed_by(hosts: usize, client: &mut Client) -> Result<()> {
+    while (ready(&client.channel().await, SOURCE).await?.1 as usize) < hosts {
+        sleep(Duration::from_millis(100)).await;
+    }
+    Ok(())
 }

@@ -5,18 +5,20 @@ use std::collections::BTreeMap;
 use crate::books::Message;
 use crate::faults::Fault;
 
-/// What was ready on the source at a moment; nothing where the broker could not be asked.
+/// What was ready on the source at a moment; nothing where the broker did not say.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) at: f64,
     pub(crate) ready: Option<u32>,
 }
 
-/// A time in which a host did nothing, though messages were ready and no fault concerned it.
+/// A time in which a host did nothing, though messages were ready.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stall {
     pub(crate) host: usize,
+    /// When it had last done something.
     pub(crate) begin: f64,
+    /// Those in which no fault concerned it: a fault is no new begin for a host that does not find back between two of them.
     pub(crate) seconds: f64,
 }
 
@@ -37,20 +39,25 @@ pub(crate) fn longest(
 }
 
 fn of_one(host: usize, samples: &[Sample], moments: &[f64], faults: &[Fault]) -> Option<Stall> {
-    let mut begin = samples.first()?.at;
+    let mut before = samples.first()?.at;
+    let mut stall = Stall { host, begin: before, seconds: 0.0 };
     let mut longest: Option<Stall> = None;
     for Sample { at, ready } in samples {
+        let last = moments[..moments.partition_point(|moment| moment <= at)].last().copied();
+        if let Some(last) = last.filter(|last| *last > before) {
+            (stall.begin, stall.seconds, before) = (last, 0.0, last);
+        }
         let is_excused =
             faults.iter().any(|fault| fault.kind.may_stall() && fault.concerns(host) && fault.touches(*at, *at));
-        if is_excused || ready.is_none_or(|ready| ready == 0) {
-            begin = *at;
-            continue;
+        match ready {
+            Some(0) => (stall.begin, stall.seconds) = (*at, 0.0),
+            Some(_) if !is_excused => stall.seconds += at - before,
+            // Nobody knows, or it could not be otherwise: that counts for nothing, but ends nothing either.
+            _ => {}
         }
-        let before = moments.partition_point(|moment| moment <= at);
-        begin = before.checked_sub(1).map_or(begin, |last| moments[last].max(begin));
-        let seconds = at - begin;
-        if longest.is_none_or(|stall| stall.seconds < seconds) {
-            longest = Some(Stall { host, begin, seconds });
+        before = *at;
+        if stall.seconds > longest.map_or(0.0, |longest| longest.seconds) {
+            longest = Some(stall);
         }
     }
     longest
@@ -76,8 +83,24 @@ mod tests {
     fn what_a_fault_causes_does_not_count_but_what_comes_after_does() {
         let fault = |host| Fault { kind: Kind::KillHost, host, begin: 0.0, end: Some(70.0), detail: String::new() };
         let stall = of_one(0, &samples(1), &[], &[fault(Some(0))]).unwrap();
-        assert_eq!((stall.begin, stall.seconds), (70.0, 29.0));
+        assert_eq!((stall.begin, stall.seconds), (0.0, 29.0));
         let stall = of_one(0, &samples(1), &[], &[fault(Some(1))]).unwrap();
         assert_eq!((stall.begin, stall.seconds), (0.0, 99.0));
+    }
+
+    #[test]
+    fn a_host_that_stands_still_between_one_fault_and_the_next_is_not_excused_by_the_next() {
+        let fault = |begin, end| Fault { kind: Kind::Refuse, host: None, begin, end: Some(end), detail: String::new() };
+        let faults: Vec<_> = (0..5).map(|turn| f64::from(turn) * 20.0).map(|at| fault(at + 4.5, at + 19.5)).collect();
+        assert_eq!(of_one(0, &samples(1), &[], &faults).unwrap().seconds, 24.0);
+    }
+
+    #[test]
+    fn a_moment_at_which_the_broker_did_not_say_what_is_ready_neither_counts_nor_ends_a_stall() {
+        let mut samples = samples(1);
+        samples[50].ready = None;
+        assert_eq!(of_one(0, &samples, &[], &[]).unwrap().seconds, 98.0);
+        samples[50].ready = Some(0);
+        assert_eq!(of_one(0, &samples, &[], &[]).unwrap().seconds, 49.0);
     }
 }

@@ -27,7 +27,10 @@ pub(crate) fn tell(rig: &Rig, troubles: &[Trouble]) {
         }
         lines.sort_by(|one, other| one.0.total_cmp(&other.0));
         for (at, what) in lines {
-            println!("  {:>9.3} s  {what}", at - rig.clock.since_epoch(0.0));
+            match at {
+                f64::MAX => println!("  at the end   {what}"),
+                at => println!("  {:>9.3} s  {what}", at - rig.clock.since_epoch(0.0)),
+            }
         }
     }
     if troubles.len() > MOST {

@@ -49,8 +49,8 @@ impl Timeline<'_> {
         );
         text(&mut svg, (16.0, 28.0), "title", "start", &self.title);
         let across = Axis::new(self.seconds, LEFT, RIGHT);
-        self.rows(&mut svg, &across, bottom);
         self.times(&mut svg, &across, bottom);
+        self.rows(&mut svg, &across, bottom);
         self.rates(&mut svg, &across);
         self.open(&mut svg, &across);
         self.legend(&mut svg, bottom + 42.0);

@@ -99,10 +99,12 @@ pub(crate) async fn delete_queue(channel: &Channel) -> Result<()> {
     Ok(())
 }
 
-/// How many messages are ready on a queue.
-pub(crate) async fn ready(channel: &Channel, queue: &str) -> Result<u32> {
+/// How many messages are ready on a queue, and how many consumers it has. From a quorum queue that does not answer within
+/// a quarter of a second, the broker makes that 0 and 0.
+pub(crate) async fn ready(channel: &Channel, queue: &str) -> Result<(u32, u32)> {
     let passive = QueueDeclareOptions { passive: true, ..Default::default() };
-    Ok(channel.queue_declare(queue.into(), passive, FieldTable::default()).await?.message_count())
+    let queue = channel.queue_declare(queue.into(), passive, FieldTable::default()).await?;
+    Ok((queue.message_count(), queue.consumer_count()))
 }
 
 /// Takes one message off a queue, without an ack.

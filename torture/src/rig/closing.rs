@@ -76,7 +76,7 @@ impl Rig {
 /// Waits until the rig has written down what is on a queue of dead letters.
 pub(super) async fn until_drained(client: &mut Client, queue: &str) -> Result<()> {
     let empty = async {
-        while ready(&client.channel().await, queue).await? > 0 {
+        while ready(&client.channel().await, queue).await?.0 > 0 {
             sleep(Duration::from_millis(50)).await;
         }
         Ok(())

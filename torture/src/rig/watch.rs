@@ -21,7 +21,9 @@ impl Rig {
         loop {
             sleep(EVERY).await;
             let asked = timeout(EVERY * 4, async { ready(&client.channel().await, SOURCE).await });
-            let ready = asked.await.ok().and_then(Result::ok);
+            let answer = asked.await.ok().and_then(Result::ok);
+            // No consumer either may mean that the queue did not answer the broker.
+            let ready = answer.filter(|answer| *answer != (0, 0)).map(|(ready, _)| ready);
             let sample = Sample { at: self.clock.now(), ready };
             self.samples.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
             self.look_after_hosts();
