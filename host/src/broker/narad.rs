@@ -22,14 +22,14 @@ mod settler;
 mod tiers;
 mod topics;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use humantime::format_duration;
 
 use self::browser::{Look, Take};
-use self::consumer::{Forwarder, NaradConsumer, Source};
+use self::consumer::{Forwarder, Handle, NaradConsumer, Source};
 use self::nodes::Nodes;
 use self::publisher::Publisher;
 use self::seen::Seen;
@@ -59,6 +59,8 @@ pub struct Narad {
     nodes: Arc<Nodes>,
     settings: Arc<NaradSettings>,
     seen: Arc<Seen>,
+    /// The consumers that are open, and some that were.
+    consumers: Mutex<Vec<Handle>>,
 }
 
 impl Narad {
@@ -68,12 +70,23 @@ impl Narad {
     /// [`BrokerError::Unfit`] where an address or a file for TLS cannot be used; the text repeats nothing of either.
     pub fn new(settings: NaradSettings) -> Result<Self, BrokerError> {
         let nodes = Arc::new(Nodes::new(&settings)?);
-        Ok(Self { nodes, settings: Arc::new(settings), seen: Arc::new(Seen::new(Timestamp::now())) })
+        Ok(Self {
+            nodes,
+            settings: Arc::new(settings),
+            seen: Arc::new(Seen::new(Timestamp::now())),
+            consumers: Mutex::default(),
+        })
     }
 
     fn consumer(&self, sources: Vec<Source>, prefetch: u16) -> NaradConsumer {
         let forwarder = Forwarder { nodes: Arc::clone(&self.nodes), settings: Arc::clone(&self.settings) };
-        NaradConsumer::start(Arc::clone(&self.nodes), sources, prefetch, forwarder, Arc::clone(&self.seen))
+        let consumer =
+            NaradConsumer::start(Arc::clone(&self.nodes), sources, prefetch, forwarder, Arc::clone(&self.seen));
+        let mut consumers = self.consumers.lock().unwrap_or_else(PoisonError::into_inner);
+        consumers.retain(|consumer| !consumer.is_gone());
+        consumers.push(consumer.handle());
+        drop(consumers);
+        consumer
     }
 
     fn source(&self, topic: &str, facts: &TopicFacts, form: Envelope, batch: usize) -> Source {
@@ -246,7 +259,10 @@ impl Broker for Narad {
         Ok(HandBackLimit::None)
     }
 
-    async fn close(&self) {}
+    async fn close(&self) {
+        let consumers = std::mem::take(&mut *self.consumers.lock().unwrap_or_else(PoisonError::into_inner));
+        futures_util::future::join_all(consumers.iter().map(Handle::end)).await;
+    }
 }
 
 fn no_exchanges(topic: &Topic) -> String {

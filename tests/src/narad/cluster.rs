@@ -156,8 +156,18 @@ impl Cluster {
 
     /// Makes a topic with three partitions.
     pub fn create_with(&self, name: &str, visibility: Duration, retention: Duration) {
+        self.create_in(name, 3, visibility, retention);
+    }
+
+    /// Makes a topic with so many partitions; a real Narad makes at least three.
+    pub fn create_in(&self, name: &str, partitions: usize, visibility: Duration, retention: Duration) {
         let retention = u64::try_from(retention.as_millis()).expect("a sensible retention");
-        self.shared.topics().topics.insert(name.to_owned(), Topic::new(3, retention, visibility));
+        self.shared.topics().topics.insert(name.to_owned(), Topic::new(partitions, retention, visibility));
+    }
+
+    /// Deletes a topic with all that is in it.
+    pub fn delete(&self, name: &str) {
+        self.shared.topics().topics.remove(name);
     }
 
     /// Says that a topic has a schema.

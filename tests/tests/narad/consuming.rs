@@ -136,6 +136,23 @@ async fn a_consumer_that_is_dropped_gives_everything_back() {
 }
 
 #[tokio::test]
+async fn a_driver_that_is_closed_ends_its_consumers_and_gives_everything_back() {
+    let cluster = Cluster::one().await;
+    cluster.create("orders");
+    cluster.produce("orders", "m");
+    let driver = driver(&cluster);
+    let mut consumer = driver.consume(&plan(), 1).await.unwrap();
+    let delivery = next(&mut *consumer).await;
+    within(driver.close()).await;
+    assert!(delivery.lost.is_cancelled() && consumer.lost().is_cancelled());
+    assert!(within(consumer.next()).await.is_err());
+    assert_eq!(cluster.leased("orders"), 0);
+    // It can begin anew.
+    let mut consumer = driver.consume(&plan(), 1).await.unwrap();
+    next(&mut *consumer).await;
+}
+
+#[tokio::test]
 async fn trouble_of_a_node_is_waited_out() {
     let statuses = [429, 500, 502, 503, 421].map(Fault::plain);
     for fault in statuses.into_iter().chain([Fault::Drop, Fault::Status(200, "<html>".to_owned())]) {

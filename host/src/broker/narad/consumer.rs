@@ -7,7 +7,7 @@ mod poller;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -87,6 +87,16 @@ impl Shared {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.polling.cancel();
     }
+
+    /// Takes every lease from whoever has it, and nothing more. What is returned should go back to the broker.
+    fn abandon(&self) -> Vec<Arc<Lease>> {
+        self.polling.cancel();
+        let left = self.leases.drain();
+        for lease in &left {
+            lease.lost.cancel();
+        }
+        left
+    }
 }
 
 /// A consumer of a source, and of the tiers that lead back to it.
@@ -135,12 +145,15 @@ impl NaradConsumer {
         Self { source, shared, pollers, arrivals, seen, prefetch: prefetch.into(), ended }
     }
 
+    pub(super) fn handle(&self) -> Handle {
+        Handle(Arc::downgrade(&self.shared))
+    }
+
     /// Ends, and waits until what is not settled has gone back, as far as the broker answers.
     pub(super) async fn give_everything_back(&mut self) {
         self.stop().await;
         self.ended.cancel();
-        let left = self.shared.leases.drain();
-        release(&self.shared.nodes, &left).await;
+        release(&self.shared.nodes, &self.shared.abandon()).await;
     }
 
     fn delivery(&self, arrived: Arrived) -> Delivery {
@@ -192,19 +205,32 @@ impl Consumer for NaradConsumer {
 impl Drop for NaradConsumer {
     /// What is not settled goes back.
     fn drop(&mut self) {
-        self.shared.polling.cancel();
         self.ended.cancel();
-        let left = self.shared.leases.drain();
-        if left.is_empty() {
-            return;
-        }
-        for lease in &left {
-            lease.lost.cancel();
-        }
+        let left = self.shared.abandon();
         // Outside of a runtime the leases run out.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        if !left.is_empty()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
             let nodes = Arc::clone(&self.shared.nodes);
             runtime.spawn(async move { release(&nodes, &left).await });
+        }
+    }
+}
+
+/// A consumer, for a driver that is closed.
+pub(super) struct Handle(Weak<Shared>);
+
+impl Handle {
+    /// Whether there is nothing to end any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+
+    /// Ends the consumer, and waits until what it had has gone back, as far as the broker answers.
+    pub(super) async fn end(&self) {
+        if let Some(shared) = self.0.upgrade() {
+            shared.fail("the driver was closed".to_owned());
+            release(&shared.nodes, &shared.abandon()).await;
         }
     }
 }
