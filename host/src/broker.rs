@@ -8,6 +8,7 @@
 //! A driver moves messages and settles deliveries. It knows nothing of attempts, policies or verdicts.
 
 pub mod kafka;
+mod login;
 pub mod memory;
 pub mod narad;
 pub mod rabbitmq;

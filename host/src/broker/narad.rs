@@ -1,6 +1,7 @@
 //! Narad, over HTTP.
 //!
-//! * `nodes`: how the cluster is asked. `topics`, `tiers`: what must be there before a route starts.
+//! * `nodes`: how the cluster is asked. `preparation`, with `topics` and `tiers`: what must be there before a route
+//!   starts.
 //! * `consumer`: messages and their leases. `leases`: kept until they are settled. `settler`, `acks`: the end of a lease.
 //! * `publisher`: accepted, or an error. `envelope`: what a message has beside its payload. `record`: what a node answers.
 //! * `browser`, `depth`: looking at a topic. `seen`: what was handed over before.
@@ -14,6 +15,7 @@ mod leases;
 mod members;
 mod nodes;
 mod payload;
+mod preparation;
 mod publisher;
 mod record;
 mod seen;
@@ -26,7 +28,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use humantime::format_duration;
 
 use self::browser::{Look, Take};
 use self::consumer::{Forwarder, Handle, NaradConsumer, Source};
@@ -34,7 +35,7 @@ use self::nodes::Nodes;
 use self::publisher::Publisher;
 use self::seen::Seen;
 pub use self::settings::{Envelope, NaradSettings};
-use self::topics::{NewTopic, TopicFacts, existing};
+use self::topics::{TopicFacts, existing};
 use crate::broker::{
     Broker, BrokerError, Browser, Browsing, Capabilities, Consumer, HandBackLimit, Plan, Prepared, PublishError, Target,
 };
@@ -46,8 +47,6 @@ use crate::topic::Topic;
 /// settled, so no message is held for long.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(2 * 60);
 const MAX_HOLD: Duration = Duration::from_secs(15 * 60);
-/// Below this, a lease hardly outlasts a slow request.
-const SHORTEST_VISIBILITY: Duration = Duration::from_secs(5);
 /// Messages of a source that are asked for at once. Each counts, for as long as the request waits, as one of the 1,024 consumes that a
 /// node allows a user.
 const SOURCE_BATCH: usize = 32;
@@ -92,53 +91,6 @@ impl Narad {
     fn source(&self, topic: &str, facts: &TopicFacts, form: Envelope, batch: usize) -> Source {
         Source { topic: topic.into(), form, visibility: facts.visibility(), batch }
     }
-
-    /// Checks a topic that the route publishes to, or makes it. What the operator should know of it.
-    async fn prepare_topic(&self, route: &str, name: &str) -> Result<Vec<String>, BrokerError> {
-        let facts = match topics::find(&self.nodes, name).await? {
-            Some(facts) => facts,
-            None if self.settings.declare => {
-                // A dead letter is kept until somebody has seen to it.
-                let forever = NewTopic { name, retention_ms: Some(0), ..NewTopic::default() };
-                topics::create(&self.nodes, &forever).await?
-            }
-            None => existing(&self.nodes, name).await?,
-        };
-        if facts.fanout_delay_ms > 0 {
-            return Err(BrokerError::Unfit(format!(
-                "topic '{name}' of route {route} is a child with a delay, which takes messages from its parent only (409): \
-                 name another topic"
-            )));
-        }
-        if facts.partitions == 0 {
-            return Err(BrokerError::Unfit(format!(
-                "topic '{name}' of route {route} is on another cluster: configure that as a broker of its own"
-            )));
-        }
-        let mut remarks = Vec::new();
-        if let Some(retention) = facts.retention() {
-            let retention = format_duration(retention);
-            remarks
-                .push(format!("topic '{name}' keeps messages for {retention} only, whether or not anybody saw them"));
-        }
-        if facts.schema_version > 0 && *self.settings.envelope(name) != Envelope::None {
-            remarks.push(format!(
-                "topic '{name}' has a schema, which refuses our envelope unless it allows for it: set envelope = \"none\", or \
-                 use a topic without one"
-            ));
-        }
-        Ok(remarks)
-    }
-
-    /// What a source without an envelope loses.
-    fn bare(&self, topic: &str) -> Option<String> {
-        (*self.settings.envelope(topic) == Envelope::None).then(|| {
-            format!(
-                "messages published to topic '{topic}' have no envelope: they lose their ids, headers and counts, so dead \
-                 letters do not say what they died of, and messages that are put back are not known for that"
-            )
-        })
-    }
 }
 
 #[async_trait]
@@ -156,49 +108,7 @@ impl Broker for Narad {
     }
 
     async fn prepare(&self, plan: &Plan) -> Result<Prepared, BrokerError> {
-        let route = &plan.route;
-        let facts = existing(&self.nodes, &plan.source).await?;
-        let mut remarks = Vec::new();
-        if facts.visibility() < SHORTEST_VISIBILITY {
-            let (source, visibility) = (&plan.source, format_duration(facts.visibility()));
-            remarks.push(format!(
-                "leases of topic '{source}' last {visibility} only, so a slow network loses them: give it a \
-                 visibility_timeout_ms of at least {}",
-                SHORTEST_VISIBILITY.as_millis()
-            ));
-        }
-        remarks.extend(self.bare(&plan.source));
-        for topic in &plan.topics {
-            match topic {
-                Topic::Named(name) => {
-                    remarks.extend(self.prepare_topic(route, name).await?);
-                    remarks.extend(self.bare(name));
-                }
-                Topic::Exchange { .. } => {
-                    return Err(BrokerError::Unfit(format!("route {route}: {}", no_exchanges(topic))));
-                }
-            }
-        }
-        for tier in &plan.tiers {
-            remarks.extend(tiers::prepare(&self.nodes, route, tier, self.settings.declare).await?);
-        }
-        for tier in tiers::left_behind(&self.nodes, route, &plan.tiers).await? {
-            remarks.push(format!(
-                "tier {tier} is not in the configuration any more: what is still in it is consumed; delete topic '{}' and '{}' \
-                 once they are empty",
-                tiers::child(route, &tier),
-                tiers::parent(route, &tier)
-            ));
-        }
-        remarks.sort();
-        remarks.dedup();
-        Ok(Prepared {
-            requeue_is_safe: true,
-            single_active_consumer: Some(false),
-            max_header_bytes: None,
-            hold: None,
-            remarks,
-        })
+        preparation::prepare(&self.nodes, &self.settings, plan).await
     }
 
     async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {

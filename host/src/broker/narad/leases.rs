@@ -46,7 +46,8 @@ struct Held {
     since: Instant,
     renewing: bool,
     /// Room for one message, given back when the lease ends.
-    _permit: Option<OwnedSemaphorePermit>,
+    #[expect(dead_code, reason = "held for as long as the lease is")]
+    room: Option<OwnedSemaphorePermit>,
 }
 
 /// All leases of one consumer, by number.
@@ -90,14 +91,14 @@ impl Leases {
         {
             older.lease.lost.cancel();
         }
-        state.held.insert(number, Held { lease: Arc::clone(&lease), since, renewing: false, _permit: None });
+        state.held.insert(number, Held { lease: Arc::clone(&lease), since, renewing: false, room: None });
         (number, lease)
     }
 
     /// Gives a lease its room; where it is gone already, the room is free again.
-    pub(super) fn occupy(&self, number: u64, permit: OwnedSemaphorePermit) {
+    pub(super) fn occupy(&self, number: u64, room: OwnedSemaphorePermit) {
         if let Some(held) = self.lock().held.get_mut(&number) {
-            held._permit = Some(permit);
+            held.room = Some(room);
         }
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use reqwest::Url;
 
 use super::Call;
+use crate::broker::login;
 
 /// One node's address, and the login for it.
 pub(super) struct Address {
@@ -21,11 +22,7 @@ impl Address {
         if !matches!(base.scheme(), "http" | "https") || base.cannot_be_a_base() || base.host_str().is_none() {
             return Err(NO_ADDRESS);
         }
-        let decoded = |text: &str| percent_decoded(text).ok_or("has a login that is not UTF-8");
-        let (user, password) = (decoded(base.username())?, decoded(base.password().unwrap_or_default())?);
-        if base.set_username("").and_then(|()| base.set_password(None)).is_err() {
-            return Err(NO_ADDRESS);
-        }
+        let (user, password) = login::take(&mut base)?;
         base.set_query(None);
         base.set_fragment(None);
         Ok(Self { base, login: (!user.is_empty()).then_some((user, password)) })
@@ -53,20 +50,6 @@ impl fmt::Display for Address {
         write!(f, "{}:{port}", self.base.host_str().unwrap_or_default())?;
         f.write_str(if self.is_secure() { " (TLS)" } else { "" })
     }
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let decoded = (first == b'%')
-            .then(|| behind.first_chunk::<2>())
-            .flatten()
-            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        bytes.push(decoded.unwrap_or(first));
-        rest = if decoded.is_some() { &behind[2..] } else { behind };
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
