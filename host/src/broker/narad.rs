@@ -103,6 +103,7 @@ impl Broker for Narad {
             tiers: true,
             answers_settles: true,
             partitions: false,
+            tells_of_interruptions: false,
             remembers_starts: "nothing by itself; the host knows by its place a message that it had in hand (the last 65,536), until it ends",
         }
     }

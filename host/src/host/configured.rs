@@ -7,12 +7,14 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::{HostSpec, HostedRoute};
+use crate::broker::kafka::{Kafka, KafkaSettings};
 use crate::broker::memory::MemoryBroker;
 use crate::broker::narad::{Narad, NaradSettings};
 use crate::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
 use crate::broker::{Broker, BrokerError};
 use crate::config::{
-    BrokerConfig, Config, ConfigError, HandlerConfig, NaradConfig, PoliciesConfig, RabbitMqConfig, RouteConfig,
+    BrokerConfig, Config, ConfigError, HandlerConfig, KafkaConfig, NaradConfig, PoliciesConfig, RabbitMqConfig,
+    RouteConfig,
 };
 use crate::delivery::Doubling;
 use crate::handler::command::{CommandHandler, CommandSettings};
@@ -84,6 +86,7 @@ pub(crate) fn broker(name: &str, config: &BrokerConfig) -> anyhow::Result<Arc<dy
     Ok(match config {
         BrokerConfig::Memory(_) => anyhow::bail!("broker {name:?} is inside the running host"),
         BrokerConfig::RabbitMq(settings) => Arc::new(rabbitmq(name, settings)?),
+        BrokerConfig::Kafka(settings) => Arc::new(Kafka::new(&kafka(name, settings))?),
         BrokerConfig::Narad(settings) => Arc::new(narad(name, settings)?),
     })
 }
@@ -99,6 +102,18 @@ fn rabbitmq(name: &str, settings: &RabbitMqConfig) -> Result<RabbitMq, BrokerErr
         consumer_timeout: settings.consumer_timeout,
         ..RabbitMqSettings::new(name, "")
     })
+}
+
+fn kafka(name: &str, config: &KafkaConfig) -> KafkaSettings {
+    let client = config.settings.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
+    KafkaSettings {
+        name: name.to_owned(),
+        servers: config.servers.clone(),
+        client,
+        declare: config.declare,
+        publish_timeout: config.publish_timeout,
+        window: config.window,
+    }
 }
 
 fn narad(name: &str, settings: &NaradConfig) -> Result<Narad, BrokerError> {
@@ -143,6 +158,7 @@ fn hosted(
     let broker = brokers.get(&config.broker).context("a checked configuration names only brokers that are there")?;
     let work = work(&config.handler).with_context(|| format!("route `{}`", config.name))?;
     let mut route = RouteSpec::new(&config.name, &config.source, Arc::clone(broker), work);
+    route.group.clone_from(&config.group);
     route.concurrency = config.concurrency;
     route.prefetch = config.prefetch;
     route.ordering.clone_from(&config.ordering);

@@ -24,7 +24,7 @@ use super::nodes::Nodes;
 use super::seen::Seen;
 use super::settings::Envelope;
 use super::settler::{Errand, NaradSettler, run_errands};
-use crate::broker::{BrokerError, Consumer, Delivery, Origin, Settlement, Settler as _};
+use crate::broker::{BrokerError, Consumer, Delivery, Earlier, Origin, Settlement, Settler as _};
 use crate::message::Message;
 use crate::timestamp::Timestamp;
 
@@ -162,6 +162,7 @@ impl NaradConsumer {
             message: Arc::new(message),
             origin: Origin::default(),
             redelivered: self.seen.again(&lease.place, stored, self.prefetch),
+            earlier: Earlier::Nothing,
             lost: lease.lost.clone(),
             settler: Arc::new(self.shared.settler(number, &lease)),
         }

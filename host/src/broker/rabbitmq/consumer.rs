@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::convert::{self, short};
 use super::reason::reason;
 use super::session::{CONSUMER_TAG, Session};
-use crate::broker::{BrokerError, Consumer, Delivery, Origin, SettleError, Settlement, Settler};
+use crate::broker::{BrokerError, Consumer, Delivery, Earlier, Origin, SettleError, Settlement, Settler};
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the library may take to say why a channel ended that is known to have.
@@ -87,6 +87,7 @@ impl RabbitConsumer {
                 ..Origin::default()
             },
             redelivered,
+            earlier: Earlier::Nothing,
             settler: Arc::new(RabbitSettler {
                 tag: delivery_tag,
                 settled: AtomicBool::new(false),

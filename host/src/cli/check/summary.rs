@@ -98,6 +98,7 @@ fn describe_broker(broker: &BrokerConfig) -> String {
         BrokerConfig::Memory(_) => "in memory".to_owned(),
         BrokerConfig::RabbitMq(rabbitmq) => format!("RabbitMQ at {}", addresses(&rabbitmq.urls)),
         BrokerConfig::Narad(narad) => format!("Narad at {}", addresses(&narad.urls)),
+        BrokerConfig::Kafka(kafka) => format!("Kafka at {}", kafka.servers.join(", ")),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::broker::narad::nodes::{Call, Nodes};
 use crate::broker::narad::record::{Place, records};
 use crate::broker::narad::settings::Envelope;
 use crate::broker::narad::topics::existing;
-use crate::broker::{BrokerError, Browser, Delivery, Origin, SettleError, Settlement, Settler};
+use crate::broker::{BrokerError, Browser, Delivery, Earlier, Origin, SettleError, Settlement, Settler};
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -97,6 +97,7 @@ impl Browser for Look {
                     message: Arc::new(opened.message),
                     origin: Origin::default(),
                     redelivered: false,
+                    earlier: Earlier::Nothing,
                     settler: Arc::new(Unsettled),
                     lost: CancellationToken::new(),
                 }));
