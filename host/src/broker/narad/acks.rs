@@ -74,7 +74,7 @@ pub(super) async fn settle_many(
     timeout: Duration,
 ) -> Vec<Answer> {
     let mut answers = Vec::with_capacity(handles.len());
-    for some in handles.chunk_by_size() {
+    for some in requests(handles) {
         if some.len() > 1 && nodes.may_batch() {
             if let Some(batch) = settle_batch(nodes, topic, some, mode, timeout).await {
                 answers.extend(batch);
@@ -149,26 +149,20 @@ fn unanswered(none: &NoReply) -> Answer {
 }
 
 /// Cuts handles into requests.
-trait ChunkBySize {
-    fn chunk_by_size(&self) -> Vec<&Self>;
-}
-
-impl ChunkBySize for [&str] {
-    fn chunk_by_size(&self) -> Vec<&Self> {
-        let (mut chunks, mut rest) = (Vec::new(), self);
-        while !rest.is_empty() {
-            let mut size = 0;
-            let fits = |handle: &&&str| {
-                size += handle.len() + 3;
-                size <= BATCH_BODY
-            };
-            let count = rest.iter().take(MOST_HANDLES).take_while(fits).count().max(1);
-            let (chunk, behind) = rest.split_at(count);
-            chunks.push(chunk);
-            rest = behind;
-        }
-        chunks
+fn requests<'h>(handles: &'h [&'h str]) -> Vec<&'h [&'h str]> {
+    let (mut requests, mut rest) = (Vec::new(), handles);
+    while !rest.is_empty() {
+        let mut size = 0;
+        let fits = |handle: &&&str| {
+            size += handle.len() + 3;
+            size <= BATCH_BODY
+        };
+        let count = rest.iter().take(MOST_HANDLES).take_while(fits).count().max(1);
+        let (request, behind) = rest.split_at(count);
+        requests.push(request);
+        rest = behind;
     }
+    requests
 }
 
 #[cfg(test)]
@@ -178,14 +172,14 @@ mod tests {
     #[test]
     fn a_batch_has_so_many_handles_and_bytes_at_most() {
         let handles = vec!["0:0:1"; 250];
-        let sizes: Vec<usize> = handles.chunk_by_size().into_iter().map(<[&str]>::len).collect();
+        let sizes: Vec<usize> = requests(&handles).into_iter().map(<[&str]>::len).collect();
         assert_eq!(sizes, [100, 100, 50]);
         let long = "x".repeat(40 * 1024);
         let handles = [long.as_str(), long.as_str(), "0:0:1"];
-        let sizes: Vec<usize> = handles.chunk_by_size().into_iter().map(<[&str]>::len).collect();
+        let sizes: Vec<usize> = requests(&handles).into_iter().map(<[&str]>::len).collect();
         assert_eq!(sizes, [1, 2]);
         let longer = "x".repeat(70 * 1024);
-        assert_eq!([longer.as_str()].chunk_by_size().len(), 1);
+        assert_eq!(requests(&[longer.as_str()]).len(), 1);
     }
 
     #[test]

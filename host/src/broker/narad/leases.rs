@@ -46,7 +46,6 @@ struct Held {
     since: Instant,
     renewing: bool,
     /// Room for one message, given back when the lease ends.
-    #[expect(dead_code, reason = "held for as long as the lease is")]
     room: Option<OwnedSemaphorePermit>,
 }
 
