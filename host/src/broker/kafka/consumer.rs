@@ -199,13 +199,15 @@ fn topics(plan: &Plan, begin: Offset) -> Vec<TopicPlan> {
 impl Consumer for KafkaConsumer {
     async fn next(&mut self) -> Result<Delivery, BrokerError> {
         loop {
-            if self.shared.is_stopped() {
+            if self.shared.is_stopped() || self.shared.lost.is_cancelled() {
                 return Err(self.ended());
             }
             let Self { permits, records, given_back, shared, .. } = self;
             let out = tokio::select! {
                 biased;
                 Some(out) = given_back.recv() => out,
+                // Those that are lost may keep every permit for as long as their handlers run.
+                () = shared.lost.cancelled() => return Err(self.ended()),
                 fresh = Self::fresh(permits, records, shared) => match fresh {
                     Some(out) => out,
                     None => return Err(self.ended()),

@@ -34,6 +34,13 @@ impl Partition {
         Self { place, delay, lost, state, confirmed_notes: watch::Sender::new(0) }
     }
 
+    /// Reads on at this offset, where another log stands in the place of the one that was read. Nothing of that is settled any more.
+    pub(super) fn begin_anew(&self, offset: i64, lost: CancellationToken) -> Self {
+        self.end();
+        let window = self.with_last(|window| window.begin_anew(offset));
+        Self::new(self.place.clone(), self.delay, window, lost)
+    }
+
     /// Works with the window; `None` once the assignment has ended.
     pub(super) fn with<T>(&self, work: impl FnOnce(&mut Window) -> T) -> Option<T> {
         let mut state = self.lock();

@@ -59,6 +59,8 @@ pub(super) struct Poller {
     publisher: Arc<Publisher>,
     runtime: Handle,
     warned: Option<Instant>,
+    /// A topic does not exist any more. Another may stand in its place soon, and must not be given the position on this one.
+    is_topic_gone: bool,
 }
 
 impl Poller {
@@ -85,6 +87,7 @@ impl Poller {
             publisher,
             runtime: Handle::current(),
             warned: None,
+            is_topic_gone: false,
         })
     }
 
@@ -110,13 +113,14 @@ impl Poller {
 
     /// Ends every assignment, tells the broker what was decided, and leaves the group.
     pub(super) fn leave(mut self) {
-        let left: Vec<_> = self.readings.drain().map(|(_, reading)| reading.partition).collect();
+        let left: Vec<_> = self.readings.drain().map(|(_, reading)| reading).collect();
+        let partitions: Vec<_> = left.iter().map(|reading| Arc::clone(&reading.partition)).collect();
         // First, so that the commit has all that was settled in time.
-        left.iter().for_each(|partition| partition.end());
-        self.commit_last(&left, LAST_COMMIT);
-        for partition in &left {
-            self.forget(partition);
+        partitions.iter().for_each(|partition| partition.end());
+        if !self.is_topic_gone {
+            self.commit_last(&partitions, LAST_COMMIT);
         }
+        left.into_iter().for_each(|reading| self.forget(reading));
         self.consumer.context().leave();
         // Every event that the library waits for is dealt with from here on by the context.
         for event in self.consumer.context().take_events() {
@@ -232,6 +236,8 @@ impl Poller {
                     | Code::SSL
             )
         );
+        self.is_topic_gone |=
+            matches!(code, Some(Code::UnknownTopic | Code::UnknownTopicOrPartition | Code::UnknownPartition));
         if !mends || matches!(error, KafkaError::MessageConsumptionFatal(_)) {
             return Err(error.to_string());
         }

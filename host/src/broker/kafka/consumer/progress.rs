@@ -1,7 +1,8 @@
 //! What a commit says beside its position, in the text that the broker keeps with it.
 //!
 //! `reprieve/1 clean`, or `reprieve/1 +LIMIT OWNER BITMAP OFFSET:COUNT,…`: all offsets counted from the position, a set bit for
-//! an attempt that was under way, the counts of attempts that ended with their host. The broker takes 4,096 bytes.
+//! an attempt that was under way, the counts of attempts that ended with their host. An owner that hands on in order what it
+//! took over from one that did not writes `-` for itself. The broker takes 4,096 bytes.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -12,6 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 const VERSION: &str = "reprieve/1";
 const CLEAN: &str = "clean";
+const NOBODY: &str = "-";
 
 /// The text is not longer than this, in bytes. What does not fit is left out: the latest attempts under way, and counts.
 const LONGEST: usize = 4000;
@@ -45,7 +47,7 @@ pub(super) struct Progress {
 pub(super) struct Start {
     /// What was committed.
     pub(super) position: Option<i64>,
-    /// The last owner did not end in order: records from the position to below this one may have been in work.
+    /// An owner did not end in order: records from the position to below this one may have been in work then.
     pub(super) suspect_below: Option<i64>,
     /// Attempts that ended with their host, by offset.
     pub(super) interruptions: BTreeMap<i64, u32>,
@@ -55,8 +57,21 @@ impl Progress {
     /// For the next owner, while this one may still end without order. `brief` leaves the attempts out, for a broker that
     /// takes less text.
     pub(super) fn text(&self, brief: bool) -> String {
+        self.written_by(&OWNER, brief)
+    }
+
+    /// For the next owner, after an orderly end: nothing of this one is under way. What it took over of owners that ended without
+    /// order stays.
+    pub(super) fn last_text(&self, brief: bool) -> String {
+        match self.limit > self.position {
+            true => self.written_by(NOBODY, brief),
+            false => format!("{VERSION} {CLEAN}"),
+        }
+    }
+
+    fn written_by(&self, owner: &str, brief: bool) -> String {
         let limit = self.limit.saturating_sub(self.position).max(0);
-        let mut text = format!("{VERSION} +{limit} {}", *OWNER);
+        let mut text = format!("{VERSION} +{limit} {owner}");
         if brief {
             return text;
         }
@@ -73,11 +88,6 @@ impl Progress {
         text.push(' ');
         text.push_str(&counts);
         text
-    }
-
-    /// For the next owner, after an orderly end: nothing is under way.
-    pub(super) fn clean_text() -> String {
-        format!("{VERSION} {CLEAN}")
     }
 
     fn bitmap(&self, most_bytes: usize) -> Vec<u8> {
@@ -162,8 +172,19 @@ mod tests {
     #[test]
     fn after_an_orderly_end_nothing_is_suspected() {
         let clean = Start { position: Some(7), ..Start::default() };
-        assert_eq!(Start::read(7, &Progress::clean_text()), clean);
+        let last = Progress { position: 7, limit: 7, under_way: Vec::new(), interruptions: Vec::new(), notes: 0 };
+        assert_eq!(last.last_text(false), "reprieve/1 clean");
+        assert_eq!(Start::read(7, "reprieve/1 clean"), clean);
         assert_eq!(Start::read(7, ""), clean, "another program, or an operator, has put the group there");
+    }
+
+    #[test]
+    fn what_was_taken_over_and_handed_on_in_order_is_suspected_by_every_process() {
+        let text = progress(Vec::new(), vec![(1007, 3)]).last_text(false);
+        let start = Start::read(1000, &text);
+        assert_eq!((start.suspect_below, start.interruptions), (Some(1064), BTreeMap::from([(1007, 3)])));
+        let brief = Start::read(1000, &progress(Vec::new(), vec![(1007, 3)]).last_text(true));
+        assert_eq!((brief.suspect_below, brief.interruptions), (Some(1064), BTreeMap::new()));
     }
 
     #[test]

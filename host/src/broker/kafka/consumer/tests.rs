@@ -320,3 +320,96 @@ async fn records_of_every_partition_come_while_one_is_held() {
     }
     assert!(seen.contains(&0) && seen.contains(&1) && !seen.contains(&2), "{seen:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_begins_anew_is_read_from_there_and_committed_from_there() {
+    let cluster = Cluster::new(1);
+    cluster.send(0, 0..3).await;
+    let mut consumer = cluster.consumer();
+    let taken = take(&mut consumer, 3).await;
+    for delivery in &taken {
+        ack(delivery).await.unwrap();
+    }
+    cluster.wait_for_commit(0, 3).await;
+    // The library begins again with the first record, as where the topic was made anew.
+    let out_of_range = [RDKafkaRespErr::RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE];
+    cluster.mock.request_errors(RDKafkaApiKey::Fetch, &out_of_range);
+    let others = take(&mut consumer, 3).await;
+    let seen: Vec<_> = others.iter().map(|it| (body(it), it.earlier)).collect();
+    assert_eq!(seen, [("0", Earlier::Nothing), ("1", Earlier::Nothing), ("2", Earlier::Nothing)]);
+    assert_eq!(cluster.committed(0).map(|(offset, _)| offset), Some(0), "what comes now is not skipped after a crash");
+    for delivery in &others {
+        ack(delivery).await.unwrap();
+    }
+    cluster.wait_for_commit(0, 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_consumer_that_has_ended_says_so_while_what_it_lost_is_still_in_work() {
+    let cluster = Cluster::new(1);
+    cluster.send(0, 0..2).await;
+    let (plan, publisher) = (Plan::new("orders", "orders"), Arc::new(Publisher::new(&cluster.settings)));
+    let mut consumer =
+        KafkaConsumer::start(&cluster.settings, &plan, 2, Arc::clone(&cluster.remembered), publisher).unwrap();
+    let in_work = take(&mut consumer, 2).await;
+    let shared = Arc::clone(&consumer.shared);
+    let (ended, ()) = tokio::join!(timeout(DEADLINE, consumer.next()), async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        shared.end("the broker is gone".to_owned());
+    });
+    let ended = ended.expect("it waits for none that is lost").err().expect("it has ended").to_string();
+    assert!(ended.contains("the broker is gone"), "{ended}");
+    let again = timeout(DEADLINE, consumer.next()).await.expect("at once");
+    assert!(again.is_err() && in_work.iter().all(|delivery| delivery.lost.is_cancelled()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_while_nobody_has_a_partition_that_begins_at_its_end_is_not_skipped() {
+    let mut cluster = Cluster::new(1);
+    cluster.settings.client.insert("auto.offset.reset".to_owned(), "latest".to_owned());
+    cluster.send(0, 0..2).await;
+    let mut consumer = cluster.consumer();
+    cluster.wait_for_commit(0, 2).await;
+    consumer.stop().await;
+    consumer.close().await;
+    cluster.send(0, 2..3).await;
+    assert_eq!(body(&next(&mut cluster.consumer()).await), "2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_ended_an_owner_is_still_told_after_the_next_one_handed_it_on_in_order() {
+    let cluster = Cluster::new(1);
+    cluster.send(0, 0..3).await;
+    let died = Progress { position: 0, limit: 2, under_way: vec![0], interruptions: vec![(1, 2)], notes: 0 };
+    cluster.leave_behind(0, &died.text(false).replace(&*progress::OWNER, "another"));
+    let mut consumer = cluster.consumer();
+    take(&mut consumer, 3).await;
+    consumer.stop().await;
+    consumer.close().await;
+    let mut consumer = cluster.consumer();
+    let told: Vec<_> = take(&mut consumer, 3).await.iter().map(|it| it.earlier).collect();
+    let under_way = |interruptions| Earlier::UnderWay { interruptions };
+    assert_eq!(told, [under_way(1), under_way(2), Earlier::Nothing]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_decided_is_remembered_though_the_partition_leaves_again_before_it_is_read() {
+    let mut cluster = Cluster::new(1);
+    cluster.send(0, 0..3).await;
+    let mut consumer = cluster.consumer();
+    let taken = take(&mut consumer, 3).await;
+    ack(&taken[1]).await.unwrap();
+    ack(&taken[2]).await.unwrap();
+    consumer.stop().await;
+    consumer.close().await;
+    // The first record pins the partition, and the others find no room.
+    cluster.settings.window = 1;
+    let mut consumer = cluster.consumer();
+    next(&mut consumer).await;
+    consumer.stop().await;
+    consumer.close().await;
+    cluster.settings.window = 1000;
+    let mut consumer = cluster.consumer();
+    let told: Vec<_> = take(&mut consumer, 3).await.iter().map(|it| it.earlier).collect();
+    assert_eq!(told, [Earlier::Nothing, Earlier::Done, Earlier::Done]);
+}

@@ -35,8 +35,10 @@ pub(super) enum Taken {
     },
     /// It must wait for a commit, or for records before it.
     NoRoom,
-    /// Offsets went back: the log is not the one that was read before.
+    /// Offsets went back, and every undecided record is there or beyond: the log is another one from there on.
     Rewound,
+    /// Offsets went back, and records before this one are undecided: the log's end was cut off behind them.
+    CutOff,
 }
 
 /// The records of one assignment of one partition.
@@ -109,11 +111,17 @@ impl Window {
         }
     }
 
+    /// The window of the log that stands in the place of this one's, from this offset on.
+    pub(super) fn begin_anew(&self, offset: i64) -> Self {
+        Self::new(Start { position: Some(offset), ..Start::default() }, self.limits)
+    }
+
     /// Offers the next record of the partition.
     pub(super) fn take(&mut self, offset: i64) -> Taken {
         if self.next.is_some_and(|next| offset < next) {
             if self.front > 0 || !self.records.is_empty() || self.refused.is_some() {
-                return Taken::Rewound;
+                let is_behind = self.position().is_some_and(|position| position < offset);
+                return if is_behind { Taken::CutOff } else { Taken::Rewound };
             }
             // What was committed lies beyond the log's end: another log stands under this name.
             (self.next, self.suspect_below) = (None, i64::MIN);
@@ -235,6 +243,24 @@ impl Window {
         // Until it is known which of the two stands, both hold.
         self.limit = self.limit.map(|limit| limit.min(progress.limit));
         Some(progress)
+    }
+
+    /// What an orderly end leaves to the next owner. What runs here did not end this host, so only what was taken over counts.
+    pub(super) fn last(&self) -> Option<Progress> {
+        let position = self.position()?;
+        let mut interruptions = self.interruptions.clone();
+        for record in &self.records {
+            match record.before {
+                Some(0) => drop(interruptions.remove(&record.offset)),
+                Some(before) => drop(interruptions.insert(record.offset, before)),
+                None => {}
+            }
+        }
+        let interruptions: Vec<_> = interruptions.split_off(&position).into_iter().collect();
+        // One that was counted has to be suspected for its count to be told.
+        let counted = interruptions.last().map_or(position, |(offset, _)| offset.saturating_add(1));
+        let limit = self.suspect_below.max(counted).max(position);
+        Some(Progress { position, limit, under_way: Vec::new(), interruptions, notes: self.notes })
     }
 
     /// The broker has it.

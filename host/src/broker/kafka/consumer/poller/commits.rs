@@ -182,18 +182,17 @@ impl Poller {
     }
 
     /// Tells the broker what was decided on partitions that have ended, as far as it answers in time. Where this host lives on, or
-    /// ends in order, nothing that was under way is suspected of having ended it.
+    /// ends in order, nothing that was under way is suspected of having ended it; what was suspected before stays so.
     pub(super) fn commit_last(&mut self, partitions: &[Arc<Partition>], longest: Duration) {
         let deadline = Instant::now() + longest;
         self.wait_for_answer(deadline);
         let last = |partition: &Arc<Partition>| {
-            let position = partition.with_last(|window| window.position())?;
-            let (limit, notes) = (position, 0);
-            let progress = Progress { position, limit, under_way: Vec::new(), interruptions: Vec::new(), notes };
+            let progress = partition.with_last(|window| window.last())?;
             Some((Arc::clone(partition), progress))
         };
         let all: Vec<_> = partitions.iter().filter_map(last).collect();
-        if let Err(reason) = self.send(all, |_| Progress::clean_text()) {
+        let brief = self.commits.brief;
+        if let Err(reason) = self.send(all, |progress| progress.last_text(brief)) {
             debug!(reason, "the last commit of partitions that end failed");
         }
         self.wait_for_answer(deadline);

@@ -10,11 +10,12 @@ use rdkafka::error::KafkaError;
 use rdkafka::message::BorrowedMessage;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tracing::warn;
 
 use super::tier::{Due, Prober, TierClock, forward, is_probe};
 use crate::broker::kafka::consumer::context::Context;
 use crate::broker::kafka::consumer::partition::Partition;
-use crate::broker::kafka::consumer::remembered::{Past, digest};
+use crate::broker::kafka::consumer::remembered::{Past, Place, digest};
 use crate::broker::kafka::consumer::settler::Out;
 use crate::broker::kafka::consumer::shared::Shared;
 use crate::broker::kafka::consumer::window::Taken;
@@ -35,8 +36,8 @@ pub(super) struct Reading {
     ready: Arc<AtomicBool>,
     /// The next record, which has found no room yet or is not due.
     in_hand: Option<InHand>,
-    /// What this host remembers of the partition.
-    past: Past,
+    /// What this host remembers of the partition, less what was read again.
+    pub(super) past: Past,
     /// `None` where its records do not wait.
     clock: Option<Arc<TierClock>>,
     not_before: Option<Instant>,
@@ -174,11 +175,20 @@ impl Reading {
         let (ticket, interrupted) = match self.partition.with(|window| window.take(next.offset)) {
             Some(Taken::Yes { ticket, interrupted }) => (ticket, interrupted),
             Some(Taken::NoRoom) => return Ok(Some((next, Stop::NoRoomInWindow))),
-            Some(Taken::Rewound) | None => {
-                let (topic, partition) = (&place.topic, place.partition);
+            Some(Taken::Rewound) => {
+                self.begin_anew(next.offset, around);
+                return Ok(Some((next, Stop::Later)));
+            }
+            // The last commit says where to begin again: at the first of those records.
+            Some(Taken::CutOff) => {
+                let (topic, partition, offset) = (&place.topic, place.partition, next.offset);
                 return Err(Problem::Broken(format!(
-                    "{topic}, partition {partition}, goes on at an offset that was read before"
+                    "the log of {topic}, partition {partition}, was cut off at {offset}, behind records that are undecided"
                 )));
+            }
+            None => {
+                let (topic, partition) = (&place.topic, place.partition);
+                return Err(Problem::Broken(format!("{topic}, partition {partition}, is no longer assigned here")));
             }
         };
         let InHand { offset, mut message, .. } = next;
@@ -189,12 +199,10 @@ impl Reading {
             None => Earlier::Nothing,
         };
         let redelivered = interrupted.is_some() || self.past.seen_below.is_some_and(|below| offset < below);
-        let mut elsewhere = None;
-        let is_probe = self.clock.is_some() && is_probe(&message);
-        if self.clock.is_some() {
-            elsewhere = message.headers.text(tiers::BACK_TO).filter(|to| **to != *self.source).map(str::to_owned);
-            message.headers.retain(|name| name != tiers::BACK_TO);
-        }
+        let way = match self.clock {
+            Some(_) => out_of_tier(&mut message, &self.source, is_done),
+            None => Way::Route,
+        };
         let out = Out {
             partition: Arc::clone(&self.partition),
             ticket,
@@ -204,15 +212,48 @@ impl Reading {
             earlier,
             permit: None,
         };
-        match elsewhere {
+        match way {
             // An assignment that has ended has nothing to decide.
-            _ if is_probe => drop(out.decide(around.shared)),
-            Some(topic) => {
+            Way::None => drop(out.decide(around.shared)),
+            Way::Elsewhere(topic) => {
                 around.runtime.spawn(forward(out, topic, Arc::clone(around.publisher), Arc::clone(around.shared)));
             }
-            None => room.send(out),
+            Way::Route => room.send(out),
         }
         Ok(None)
+    }
+
+    /// Another log stands in the place of the one that was read: the topic was made anew, or its end was lost. The old position
+    /// must not be committed on it, for the records up to there would be skipped.
+    fn begin_anew(&mut self, offset: i64, around: &Around<'_>) {
+        let Place { topic, partition, .. } = &self.partition.place;
+        warn!(%topic, partition, offset, "the log goes on at an offset that was read before: another is read from there on");
+        self.partition = Arc::new(self.partition.begin_anew(offset, around.shared.lost.child_token()));
+        self.past = Past::default();
+    }
+}
+
+/// Where a record goes that is due.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    Route,
+    /// To a topic that is not the route's source.
+    Elsewhere(String),
+    /// It has done what it is for.
+    None,
+}
+
+/// The way of a record of a tier. `is_done` says that it was put back, or settled, by an assignment before this one.
+fn out_of_tier(message: &mut Message, source: &str, is_done: bool) -> Way {
+    if is_probe(message) {
+        return Way::None;
+    }
+    let elsewhere = message.headers.text(tiers::BACK_TO).filter(|to| **to != *source).map(str::to_owned);
+    message.headers.retain(|name| name != tiers::BACK_TO);
+    match elsewhere {
+        Some(_) if is_done => Way::None,
+        Some(topic) => Way::Elsewhere(topic),
+        None => Way::Route,
     }
 }
 
@@ -225,4 +266,25 @@ fn in_hand(partition: &Partition, record: &BorrowedMessage<'_>) -> InHand {
         group: Arc::clone(&place.group),
     };
     InHand { offset: record.offset(), appended: record.timestamp(), message: convert::message(record, &position) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_another_topic_is_put_back_there_once() {
+        let waits = Message::new("a").with_header(tiers::BACK_TO, "invoices");
+        assert_eq!(out_of_tier(&mut waits.clone(), "orders", false), Way::Elsewhere("invoices".to_owned()));
+        assert_eq!(out_of_tier(&mut waits.clone(), "orders", true), Way::None, "it is there already");
+    }
+
+    #[test]
+    fn a_message_of_the_source_comes_out_here_without_the_name_of_it() {
+        for is_done in [false, true] {
+            let mut message = Message::new("a").with_header(tiers::BACK_TO, "orders").with_header("tenant", "7");
+            assert_eq!(out_of_tier(&mut message, "orders", is_done), Way::Route);
+            assert_eq!(message, Message { id: message.id.clone(), ..Message::new("a").with_header("tenant", "7") });
+        }
+    }
 }

@@ -9,6 +9,7 @@ use tracing::{info, warn};
 
 use super::Poller;
 use super::reading::Reading;
+use crate::broker::kafka::consumer::TopicPlan;
 use crate::broker::kafka::consumer::context::{assign, unassign};
 use crate::broker::kafka::consumer::partition::Partition;
 use crate::broker::kafka::consumer::progress::Start;
@@ -42,12 +43,18 @@ impl Poller {
             let start = match one.offset() {
                 Offset::Offset(position) => Start::read(position, one.metadata()),
                 _ => {
-                    one.set_offset(plan.begin).map_err(|error| error.to_string())?;
-                    Start::default()
+                    let (begin, start) = self.begin(plan, number)?;
+                    one.set_offset(begin).map_err(|error| error.to_string())?;
+                    start
                 }
             };
             let place =
                 Place { group: Arc::clone(&self.plans.group), topic: Arc::clone(&plan.topic), partition: number };
+            let key = (Arc::clone(&place.topic), number);
+            // Where the library did not tell of its end.
+            if let Some(before) = self.readings.remove(&key) {
+                self.forget(before);
+            }
             let past = self.shared.remembered.come_back(&place, start.position);
             if let (Some(position), Some(below)) = (start.position, start.suspect_below) {
                 warn!(
@@ -55,16 +62,11 @@ impl Poller {
                     partition = number,
                     from = position,
                     below,
-                    "its last consumer did not end in order: records that may have been in work run alone"
+                    "a consumer of it did not end in order: records that may have been in work run alone"
                 );
             }
             let (window, lost) = (Window::new(start, self.limits), self.shared.lost.child_token());
             let partition = Arc::new(Partition::new(place, plan.delay, window, lost));
-            let key = (Arc::clone(&partition.place.topic), number);
-            // Where the library did not tell of its end.
-            if let Some(before) = self.readings.remove(&key) {
-                self.forget(&before.partition);
-            }
             // Before it is assigned, so that no record takes another way.
             let queue = self.consumer.split_partition_queue(&topic, number);
             let queue = queue.ok_or_else(|| format!("{topic}, partition {number}, has no queue"))?;
@@ -79,38 +81,54 @@ impl Poller {
         Ok(())
     }
 
+    /// Where a partition begins that the group has committed nothing of.
+    fn begin(&self, plan: &TopicPlan, number: i32) -> Result<(Offset, Start), String> {
+        if plan.begin != Offset::End {
+            return Ok((plan.begin, Start::default()));
+        }
+        // A number, which is committed: what comes while nobody has the partition is behind it, and not passed over as the end of
+        // then would do.
+        let (_, end) = self
+            .consumer
+            .fetch_watermarks(&plan.topic, number, COMMITTED)
+            .map_err(|error| format!("cannot read where {}, partition {number}, ends: {error}", plan.topic))?;
+        Ok((Offset::Offset(end), Start { position: Some(end), ..Start::default() }))
+    }
+
     /// Partitions go to others. What was out goes back untouched; what is decided is told to the broker before they go.
     pub(super) fn revoked(&mut self, partitions: &TopicPartitionList, lost: bool) -> Result<(), String> {
         let gone: Vec<_> = partitions
             .elements()
             .iter()
             .filter_map(|one| self.readings.remove(&(Arc::from(one.topic()), one.partition())))
-            .map(|reading| reading.partition)
             .collect();
+        let partitions_gone: Vec<_> = gone.iter().map(|reading| Arc::clone(&reading.partition)).collect();
         // First, so that the commit has all that was settled in time.
-        gone.iter().for_each(|partition| partition.end());
+        partitions_gone.iter().for_each(|partition| partition.end());
         if lost {
             // Another has them already, and must not be told anything of what was here.
             warn!(source = %self.plans.source, partitions = gone.len(), "partitions were lost");
         } else {
-            self.commit_last(&gone, LAST_COMMIT);
+            self.commit_last(&partitions_gone, LAST_COMMIT);
         }
-        for partition in &gone {
-            self.forget(partition);
-        }
+        let count = gone.len();
+        gone.into_iter().for_each(|reading| self.forget(reading));
         unassign(&self.consumer, partitions).map_err(|error| format!("cannot let go of partitions: {error}"))?;
-        if !gone.is_empty() && !lost {
-            info!(source = %self.plans.source, partitions = gone.len(), of = self.readings.len(), "partitions were handed on");
+        if count > 0 && !lost {
+            info!(source = %self.plans.source, partitions = count, of = self.readings.len(), "partitions were handed on");
         }
         Ok(())
     }
 
-    /// Ends an assignment. What was decided though no confirmed commit says so is remembered.
-    pub(super) fn forget(&self, partition: &Partition) {
+    /// Ends an assignment. What was decided though no confirmed commit says so is remembered, also what an assignment before it
+    /// had decided and was not read again.
+    pub(super) fn forget(&self, Reading { partition, past, .. }: Reading) {
         partition.end();
         let (seen_below, decided) = partition.with_last(|window| window.leave());
-        if seen_below.is_some() || !decided.is_empty() {
-            self.shared.remembered.leave(&partition.place, seen_below, decided);
+        for (seen_below, decided) in [(past.seen_below, past.decided), (seen_below, decided)] {
+            if seen_below.is_some() || !decided.is_empty() {
+                self.shared.remembered.leave(&partition.place, seen_below, decided);
+            }
         }
     }
 }

@@ -146,6 +146,28 @@ fn an_attempt_that_did_not_end_its_host_leaves_no_note() {
 }
 
 #[test]
+fn an_orderly_end_hands_on_what_was_taken_over_and_not_what_runs_here() {
+    let start = Start { position: Some(5), suspect_below: Some(8), interruptions: BTreeMap::from([(5, 1), (7, 2)]) };
+    let mut window = Window::new(start, Limits { widest: 10, narrowest: 10 });
+    commit(&mut window);
+    let tickets = [5, 6, 7].map(|offset| take(&mut window, offset));
+    for (ticket, count) in tickets.into_iter().zip([2, 1, 3]) {
+        window.note(ticket, count);
+        window.begin(ticket);
+    }
+    let last = window.last().unwrap();
+    assert_eq!((last.position, last.limit, last.under_way), (5, 8, vec![]));
+    assert_eq!(last.interruptions, [(5, 1), (7, 2)]);
+    window.decide(tickets[0], 0);
+    let last = window.last().unwrap();
+    assert_eq!((last.position, last.limit, last.interruptions), (6, 8, vec![(7, 2)]));
+    window.decide(tickets[1], 0);
+    window.decide(tickets[2], 0);
+    let last = window.last().unwrap();
+    assert_eq!((last.position, last.limit, last.interruptions), (8, 8, vec![]), "nothing is left to suspect");
+}
+
+#[test]
 fn what_is_decided_behind_an_open_record_is_left_to_be_remembered() {
     let (mut window, tickets) = with_records(10, &[5, 6, 7]);
     window.decide(tickets[1], 42);
@@ -169,6 +191,26 @@ fn another_log_under_the_same_name_begins_where_it_begins() {
     assert_eq!(commit(&mut fresh).position, 3);
     take(&mut fresh, 3);
     assert_eq!(fresh.take(2), Taken::Rewound, "it was another one a moment ago");
+}
+
+#[test]
+fn a_log_that_went_back_to_before_every_undecided_record_is_another_from_there_on() {
+    let (mut window, tickets) = with_records(10, &[5, 6, 7]);
+    window.decide(tickets[0], 0);
+    assert_eq!(window.take(6), Taken::Rewound);
+    let mut anew = window.begin_anew(6);
+    assert_eq!(anew.take(6), Taken::NoRoom, "no commit tells of it yet");
+    assert!(anew.wants_commit());
+    assert_eq!(commit(&mut anew).position, 6);
+    take(&mut anew, 6);
+}
+
+#[test]
+fn a_log_that_was_cut_off_behind_an_undecided_record_keeps_the_position_of_that() {
+    let (mut window, tickets) = with_records(10, &[5, 6, 7]);
+    window.decide(tickets[1], 0);
+    assert_eq!(window.take(6), Taken::CutOff);
+    assert_eq!(window.position(), Some(5));
 }
 
 #[derive(Debug, Clone)]
@@ -216,7 +258,7 @@ proptest! {
                             offered = offset + 1;
                         }
                         Taken::NoRoom => offered = offset,
-                        Taken::Rewound => prop_assert!(false, "offsets only grow here"),
+                        Taken::Rewound | Taken::CutOff => prop_assert!(false, "offsets only grow here"),
                     }
                 }
                 Step::Decide(index) if !open.is_empty() => {
