@@ -413,3 +413,21 @@ async fn what_was_decided_is_remembered_though_the_partition_leaves_again_before
     let told: Vec<_> = take(&mut consumer, 3).await.iter().map(|it| it.earlier).collect();
     assert_eq!(told, [Earlier::Nothing, Earlier::Done, Earlier::Done]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_position_on_a_topic_that_is_gone_is_not_left_to_one_that_takes_its_place() {
+    let mut cluster = Cluster::new(1);
+    cluster.settings.client.insert("topic.metadata.refresh.interval.ms".to_owned(), "200".to_owned());
+    cluster.settings.client.insert("topic.metadata.propagation.max.ms".to_owned(), "0".to_owned());
+    cluster.send(0, 0..1).await;
+    let mut consumer = cluster.consumer();
+    ack(&next(&mut consumer).await).await.unwrap();
+    cluster.wait_for_commit(0, 1).await;
+    let before = cluster.committed(0);
+    cluster.mock.topic_error("orders", RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART).unwrap();
+    let ended = timeout(DEADLINE, consumer.next()).await.expect("it ends").err().expect("it ends with a reason");
+    assert!(ended.to_string().contains("Unknown topic or partition"), "{ended}");
+    timeout(DEADLINE, consumer.shared.left.cancelled()).await.expect("it leaves");
+    cluster.mock.topic_error("orders", RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR).unwrap();
+    assert_eq!(cluster.committed(0), before, "nothing is committed at the end");
+}
