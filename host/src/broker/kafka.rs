@@ -100,7 +100,7 @@ impl Broker for Kafka {
             tells_of_interruptions: true,
             remembers_starts: "after an end without order, which records may have been in work, from the metadata of the last \
                                commit: they run alone, and each of those attempts is committed before it begins",
-            keeps: Kept { header_types: false, properties: false, ..Kept::ALL },
+            keeps: Kept { header_types: false, properties: false, timestamps: false, ..Kept::ALL },
         }
     }
 

@@ -14,7 +14,15 @@ use crate::running::Running;
 use crate::stage::{Stage, kafka, memory, rabbitmq};
 
 /// What only one kind of broker has to tell of a message's origin.
-const BROKERS_OWN: [&str; 3] = ["reprieve-origin-exchange", "reprieve-origin-routing-key", "reprieve-origin-timestamp"];
+const BROKERS_OWN: [&str; 7] = [
+    "reprieve-origin-exchange",
+    "reprieve-origin-routing-key",
+    "reprieve-origin-timestamp",
+    "reprieve-origin-partition",
+    "reprieve-origin-offset",
+    "reprieve-origin-group",
+    "reprieve-id",
+];
 
 /// What happened and what is left, without the names that this stage alone has, and without the times.
 #[derive(Debug, PartialEq)]
