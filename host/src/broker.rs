@@ -3,12 +3,16 @@
 //! * [`memory`]: bounded queues in this process, for tests, the demo and embedding.
 //! * [`rabbitmq`]: AMQP 0-9-1.
 //! * [`kafka`]: a partitioned log, consumed in a group.
+//! * [`narad`]: leases over HTTP.
 //!
 //! A driver moves messages and settles deliveries. It knows nothing of attempts, policies or verdicts.
 
 pub mod kafka;
+mod login;
 pub mod memory;
+pub mod narad;
 pub mod rabbitmq;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +20,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+pub use self::tls::TlsSettings;
 use crate::message::Message;
 use crate::topic::{Tier, Topic};
 

@@ -38,7 +38,7 @@ use self::origins::Origins;
 use self::publisher::Publisher;
 use self::topology::Topology;
 use self::transport::Tls;
-pub use self::transport::TlsSettings;
+pub use super::tls::TlsSettings;
 use crate::broker::{
     Broker, BrokerError, Capabilities, Consumer, HandBackLimit, HoldLimits, Kept, Plan, Prepared, PublishError, Target,
 };
