@@ -118,7 +118,7 @@ async fn a_delayed_copy_is_not_taken_for_the_message_whose_ack_was_lost(stage: S
     let tiers = vec![tier.clone()];
     let broker = CutAfterPublishing::on(&stage);
     let mut running = Running::start(&stage, &[delay_to(&tier)], |spec| {
-        (spec.broker, spec.tiers) = (broker, tiers);
+        (spec.broker, spec.tiers, spec.concurrency) = (broker, tiers, 1);
     })
     .await;
     stage.send_ids(&["m"]).await;

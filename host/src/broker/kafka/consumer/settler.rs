@@ -137,6 +137,9 @@ impl Settler for KafkaSettler {
         };
         if matches!(result, Err(SettleError::NoRoom(_))) {
             self.settled.store(false, Ordering::Release);
+        } else {
+            // Whoever settled it may keep it, and another may be unsettled in its place.
+            drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
         result
     }
