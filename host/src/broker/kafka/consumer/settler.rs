@@ -48,7 +48,11 @@ impl Out {
         }
     }
 
-    pub(super) fn delivery(self, shared: &Arc<Shared>) -> Delivery {
+    pub(super) fn delivery(mut self, shared: &Arc<Shared>) -> Delivery {
+        // It may have been read before its former hand-over came to an end.
+        if shared.remembered.take(&self.partition.place, self.offset, || digest(&self.message)) {
+            (self.redelivered, self.earlier) = (true, Earlier::Done);
+        }
         let place = &self.partition.place;
         let position = Position {
             topic: Arc::clone(&place.topic),
