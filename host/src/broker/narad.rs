@@ -37,7 +37,8 @@ use self::seen::Seen;
 pub use self::settings::{Envelope, NaradSettings};
 use self::topics::{TopicFacts, existing};
 use crate::broker::{
-    Broker, BrokerError, Browser, Browsing, Capabilities, Consumer, HandBackLimit, Plan, Prepared, PublishError, Target,
+    Broker, BrokerError, Browser, Browsing, Capabilities, Consumer, HandBackLimit, Kept, Plan, Prepared, PublishError,
+    Target,
 };
 use crate::message::Message;
 use crate::timestamp::Timestamp;
@@ -105,6 +106,7 @@ impl Broker for Narad {
             partitions: false,
             tells_of_interruptions: false,
             remembers_starts: "nothing by itself; the host knows by its place a message that it had in hand (the last 65,536), until it ends",
+            keeps: Kept::ALL,
         }
     }
 

@@ -2,7 +2,6 @@ use futures_util::FutureExt;
 
 use super::*;
 use crate::broker::{Delivery, SettleError, Settlement};
-use crate::message::HeaderValue;
 
 fn broker() -> MemoryBroker {
     MemoryBroker::default()
