@@ -108,7 +108,7 @@ fn nonsense() -> Vec<AMQPValue> {
     values
 }
 
-fn our_names() -> [String; 20] {
+fn our_names() -> [String; 23] {
     let HeaderNames {
         prefix: _,
         attempts,
@@ -126,6 +126,9 @@ fn our_names() -> [String; 20] {
         redrives,
         origin_exchange,
         origin_routing_key,
+        origin_partition,
+        origin_offset,
+        origin_group,
         origin_timestamp,
         expiration,
         user_id,
@@ -148,6 +151,9 @@ fn our_names() -> [String; 20] {
         redrives,
         origin_exchange,
         origin_routing_key,
+        origin_partition,
+        origin_offset,
+        origin_group,
         origin_timestamp,
         expiration,
         user_id,
