@@ -2,9 +2,11 @@
 //!
 //! * [`memory`]: bounded queues in this process, for tests, the demo and embedding.
 //! * [`rabbitmq`]: AMQP 0-9-1.
+//! * [`kafka`]: a partitioned log, consumed in a group.
 //!
 //! A driver moves messages and settles deliveries. It knows nothing of attempts, policies or verdicts.
 
+pub mod kafka;
 pub mod memory;
 pub mod rabbitmq;
 
@@ -26,8 +28,8 @@ pub trait Broker: Send + Sync + 'static {
     /// Connects, checks or declares what the route needs, and says what was found. No message is touched before this succeeds.
     async fn prepare(&self, plan: &Plan) -> Result<Prepared, BrokerError>;
 
-    /// Starts to take messages from `source`, at most `prefetch` unsettled at a time.
-    async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError>;
+    /// Starts to take messages from the plan's source, at most `prefetch` unsettled at a time.
+    async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError>;
 
     /// Publishes one message durably. `Ok` means confirmed, routed and kept (rule 2); anything else is an error.
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError>;
@@ -61,6 +63,10 @@ pub trait Consumer: Send {
     /// Takes no more messages; those that were delivered can still be settled. Prefetched messages that
     /// nobody has seen go back.
     async fn stop(&mut self);
+
+    /// Returns once the broker knows of every settle, as far as it can be known, and leaves. Called once, after
+    /// [`Consumer::stop`] and the last settle; a consumer that is dropped without it leaves its last settles in doubt.
+    async fn close(&mut self) {}
 }
 
 /// One hand-over of a message, with the handle that settles it.
@@ -84,6 +90,21 @@ pub struct Origin {
     pub exchange: Option<String>,
     /// The routing key that it was published with.
     pub routing_key: Option<String>,
+    /// Where it stands in a log, where the broker keeps one.
+    pub position: Option<Position>,
+}
+
+/// A record's place in a partitioned log.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// The topic that it was read from.
+    pub topic: Arc<str>,
+    /// The topic's partition, from 0.
+    pub partition: i32,
+    /// The record's number in its partition, from 0.
+    pub offset: i64,
+    /// The consumer group that read it.
+    pub group: Arc<str>,
 }
 
 /// Settles one delivery, once.
@@ -113,6 +134,8 @@ pub enum Target {
     Tier {
         /// Which delay.
         tier: Tier,
+        /// The route whose message it is.
+        route: String,
         /// The queue that the message returns to.
         back_to: String,
     },
@@ -123,7 +146,7 @@ impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Topic(topic) => topic.fmt(f),
-            Self::Tier { tier, back_to } => write!(f, "tier {} back to {back_to}", tier.name),
+            Self::Tier { tier, back_to, .. } => write!(f, "tier {} back to {back_to}", tier.name),
         }
     }
 }
@@ -135,10 +158,20 @@ pub struct Plan {
     pub route: String,
     /// The queue to consume.
     pub source: String,
+    /// The consumer group to consume it in, where the broker has such a thing; by default one of the route's own.
+    pub group: Option<String>,
     /// The delays that the route may use.
     pub tiers: Vec<Tier>,
     /// Every topic that the route may publish to.
     pub topics: Vec<Topic>,
+}
+
+impl Plan {
+    /// A route that consumes and publishes nowhere.
+    #[must_use]
+    pub fn new(route: &str, source: &str) -> Self {
+        Self { route: route.to_owned(), source: source.to_owned(), group: None, tiers: Vec::new(), topics: Vec::new() }
+    }
 }
 
 /// What preparing found out about a route's source and connection.
@@ -194,6 +227,8 @@ pub struct Capabilities {
     pub tiers: bool,
     /// It answers a settle, so that a failed one is known (rule 15).
     pub answers_settles: bool,
+    /// Its messages stand in partitions, so that ordering can go by those.
+    pub partitions: bool,
     /// What it can remember of starts since the last copy, in a sentence for people (rule 9).
     pub remembers_starts: &'static str,
 }
@@ -257,4 +292,7 @@ pub enum SettleError {
     /// The broker did not take it, and may later (never from RabbitMQ, which does not answer).
     #[error("not settled: {0}")]
     Retry(String),
+    /// It cannot be given back: as many messages behind it as may be are decided already (rule 14).
+    #[error("no room to give it back: {0}")]
+    NoRoom(String),
 }

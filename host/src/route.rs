@@ -60,6 +60,8 @@ pub struct RouteSpec {
     pub name: Arc<str>,
     /// The queue or topic that it consumes.
     pub source: Arc<str>,
+    /// The consumer group that it consumes in, on a broker that has such a thing; by default one of its own.
+    pub group: Option<String>,
     /// Where the source is, and where outcomes go.
     pub broker: Arc<dyn Broker>,
     /// What is done with a message.
@@ -116,6 +118,7 @@ impl RouteSpec {
         Self {
             name: name.into(),
             source: source.into(),
+            group: None,
             broker,
             work,
             concurrency: 16,
@@ -172,6 +175,7 @@ impl RouteSpec {
         Plan {
             route: self.name.to_string(),
             source: self.source.to_string(),
+            group: self.group.clone(),
             tiers: self.tiers.clone(),
             topics: self.dead_letters.values().cloned().collect(),
         }

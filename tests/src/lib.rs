@@ -1,5 +1,6 @@
 //! What the tests share: peers that are not our own code, and policies that no compiler makes.
 
 pub mod collector;
+pub mod kafka;
 pub mod rabbitmq;
 pub mod small_policy;

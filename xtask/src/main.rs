@@ -5,12 +5,14 @@ mod bench;
 mod cookbook;
 mod deny;
 mod frozen;
+mod kafka;
 mod mutants;
 mod policies;
 mod python;
 mod rabbitmq;
 mod source_digest;
 mod swaps;
+mod system;
 mod systemd;
 mod test;
 mod test_policies;
@@ -51,8 +53,12 @@ enum Chore {
     Swaps(swaps::Args),
     /// Send messages through hosts and a RabbitMQ that are killed, cut off and refused, and demand that none is lost
     Torture(torture::Args),
+    /// Install what building needs beside Rust: make, a C++ compiler, and the headers of OpenSSL and zlib
+    System,
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
+    /// Start an Apache Kafka that stays, unless it runs already, and print its address
+    Kafka(kafka::Args),
     /// Set up the Python that tests use, with what they need, and print its path
     Python,
 }
@@ -67,6 +73,8 @@ fn main() -> ExitCode {
         Chore::Swaps(args) => swaps::run(&args),
         Chore::Torture(args) => torture::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
+        Chore::System => system::ensure(),
+        Chore::Kafka(args) => kafka::run(&args),
         Chore::Python => python::ensure().map(|python| println!("{}", python.display())),
         Chore::Policies(args) => policies::run(&args),
         Chore::Frozen(args) => frozen::run(&args),

@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use reprieve_kafka_node::{JARS_VARIABLE, folder};
 
-use crate::{rabbitmq, workspace};
+use crate::{kafka, rabbitmq, workspace};
 use patch::Patch;
 use tree::{Outcome, Tree};
 
@@ -29,8 +30,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let patches = patches(args)?;
     ensure!(!patches.is_empty(), "no file in tests/mutants matches");
     let mut tree = Tree::copy(&workspace::root().join("target/mutants"))?;
-    if patches.iter().any(|patch| patch.suite.iter().any(|word| word == "rabbitmq")) {
+    let needs = |suites: &[&str]| {
+        patches.iter().any(|patch| patch.suite.iter().any(|word| suites.contains(&word.as_str())))
+    };
+    if needs(&["rabbitmq", "conformance"]) {
         tree.environment("REPRIEVE_TEST_RABBITMQ", rabbitmq::ensure()?.url());
+    }
+    // To be ended with this run, where it is not one that stays.
+    let kafka = needs(&["kafka", "conformance"]).then(kafka::ensure).transpose()?;
+    if let Some(kafka) = &kafka {
+        tree.environment("REPRIEVE_TEST_KAFKA", kafka.address().to_owned());
+        // The copy of the tree has a target folder of its own, without them.
+        tree.environment(JARS_VARIABLE, folder().join("jars").display().to_string());
     }
 
     let suites: BTreeSet<&[String]> = patches.iter().map(|patch| patch.suite.as_slice()).collect();

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{frozen, policies, python, rabbitmq, systemd, test_policies, torture, wasm, workspace};
+use crate::{frozen, kafka, policies, python, rabbitmq, system, systemd, test_policies, torture, wasm, workspace};
 use steps::Steps;
 
 /// All of `plugins/`: what the committed policies are compared with, and what runs the cases of its own folder.
@@ -28,15 +28,21 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// A set-up that fails ends it all. Tests that fail do not keep the others from running.
 fn every_step(steps: &mut Steps, filters: &[String]) -> Result<()> {
+    steps.take("what building needs", system::ensure)?;
     steps.take("committed policies", policies::check)?;
     steps.take("frozen policies", frozen::check)?;
     steps.take("wasm32 toolchain", || wasm::toolchain().map(drop))?;
     steps.take("test policies", test_policies::run)?;
     steps.take("fresh policies", || policies::build_all(&workspace::root().join(FRESH_POLICIES)))?;
     let rabbitmq = steps.take("RabbitMQ", rabbitmq::ensure)?;
+    let kafka = steps.take("Kafka", kafka::ensure)?;
     let python = steps.take("Python with pika", python::ensure)?;
     steps.take("systemd-analyze", systemd::ensure)?;
-    let peers = [("REPRIEVE_TEST_RABBITMQ", rabbitmq.url().into()), ("REPRIEVE_TEST_PYTHON", python.into())];
+    let peers = [
+        ("REPRIEVE_TEST_RABBITMQ", rabbitmq.url().into()),
+        ("REPRIEVE_TEST_KAFKA", kafka.address().into()),
+        ("REPRIEVE_TEST_PYTHON", python.into()),
+    ];
 
     steps.take("build", || workspace::run(cargo_test(&peers).arg("--no-run")))?;
     let mut test = |what, targets: &[&str]| {

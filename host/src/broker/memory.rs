@@ -149,7 +149,7 @@ impl MemoryBroker {
         match target {
             Target::Topic(Topic::Named(name)) => self.queue(name).push(message),
             Target::Topic(topic @ Topic::Exchange { .. }) => Err(PublishError::Outage(no_exchanges(topic))),
-            Target::Tier { tier, back_to } => self.queue(back_to).push_delayed(message, due(tier)?),
+            Target::Tier { tier, back_to, .. } => self.queue(back_to).push_delayed(message, due(tier)?),
         }
     }
 }
@@ -170,6 +170,7 @@ impl Broker for MemoryBroker {
             max_hold: Duration::MAX,
             tiers: true,
             answers_settles: true,
+            partitions: false,
             remembers_starts: "that a message was handed over before, until the process ends: messages do not outlive it",
         }
     }
@@ -194,8 +195,8 @@ impl Broker for MemoryBroker {
         })
     }
 
-    async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
-        Ok(Box::new(MemoryConsumer::new(self.queue(source), prefetch)))
+    async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
+        Ok(Box::new(MemoryConsumer::new(self.queue(&plan.source), prefetch)))
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {

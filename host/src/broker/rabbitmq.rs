@@ -141,6 +141,7 @@ impl Broker for RabbitMq {
             max_hold: hold.max_hold,
             tiers: true,
             answers_settles: false,
+            partitions: false,
             remembers_starts: "a redelivered flag; quorum queues also count hand-overs, innocent prefetched ones \
                                included, so the host notes in its state folder what ran alone when it ended",
         }
@@ -161,9 +162,9 @@ impl Broker for RabbitMq {
         })
     }
 
-    async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
+    async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
         let session = self.consuming.session().await?;
-        Ok(Box::new(RabbitConsumer::start(session, source, prefetch).await?))
+        Ok(Box::new(RabbitConsumer::start(session, &plan.source, prefetch).await?))
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::DeadLettersError;
 use super::redriven::renewed;
-use crate::broker::{Broker, BrokerError, Consumer, Delivery, HandBackLimit, Settlement, Target};
+use crate::broker::{Broker, BrokerError, Consumer, Delivery, HandBackLimit, Plan, Settlement, Target};
 use crate::topic::Topic;
 
 /// Where a quorum queue says how often it was given a message back.
@@ -75,7 +75,7 @@ impl<'b> Taking<'b> {
         }
         let most_held = usize::try_from(left).unwrap_or(MOST_HELD).min(MOST_HELD);
         let prefetch = u16::try_from(most_held).unwrap_or(u16::MAX);
-        let consumer = broker.consume(queue, prefetch).await?;
+        let consumer = broker.consume(&Plan::new("redrive", queue), prefetch).await?;
         let held = Vec::new();
         let taking = Self { broker, queue, prefixes, consumer, left, held, most_held, renew_from, limit_unknown };
         Ok(Some((taking, there)))

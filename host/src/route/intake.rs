@@ -86,7 +86,11 @@ impl Route {
                 }
             }
         }
-        drop(consumer);
+        if let Some(mut consumer) = consumer
+            && timeout(LAST_SETTLES, consumer.close()).await.is_err()
+        {
+            warn!(route = %self.spec.name, "the broker did not answer the last settles in time: some messages may come again");
+        }
         self.state.set(Phase::Stopped);
     }
 
@@ -121,14 +125,15 @@ impl Route {
 
     async fn connect(self: &Arc<Self>) -> Result<(Box<dyn Consumer>, Arc<Epoch>), BrokerError> {
         let spec = &self.spec;
-        let mut prepared = spec.broker.prepare(&spec.plan()).await?;
+        let plan = spec.plan();
+        let mut prepared = spec.broker.prepare(&plan).await?;
         let prefetch = spec.prefetch();
         let is_in_doubt = !spec.broker.capabilities().answers_settles;
         let epoch = Arc::new(Epoch {
             rules: Arc::new(self.rules(&prepared)),
             acknowledged: is_in_doubt.then(|| Acknowledged::new(prefetch)),
         });
-        let mut consumer = spec.broker.consume(&spec.source, prefetch).await?;
+        let mut consumer = spec.broker.consume(&plan, prefetch).await?;
         if spec.ordering.is_some() {
             prepared.remarks.extend(ordering::doubt(&spec.source, &prepared));
             consumer = Box::new(OrderedConsumer::new(Arc::clone(self), consumer));

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn digest(source: &str, message: &Message, routing_key: Option<&str>) -> Option<KeyDigest> {
-        let origin = Origin { exchange: None, routing_key: routing_key.map(str::to_owned) };
+        let origin = Origin { exchange: None, routing_key: routing_key.map(str::to_owned), ..Origin::default() };
         source.parse::<KeySource>().unwrap().digest(message, &origin, &HeaderNames::new("reprieve-"), "orders")
     }
 

@@ -126,6 +126,10 @@ impl Consumer for OrderedConsumer {
             info!(route = %self.route.spec.name, messages, "what waits for its turn goes back when the last handler has ended");
         }
     }
+
+    async fn close(&mut self) {
+        self.inner.close().await;
+    }
 }
 
 impl Drop for OrderedConsumer {

@@ -115,7 +115,11 @@ mod tests {
         Parcel {
             id: message.id.clone().unwrap_or_else(|| "made-up".to_owned()),
             message: Arc::new(message),
-            origin: Origin { exchange: Some("shop".to_owned()), routing_key: Some("order.new".to_owned()) },
+            origin: Origin {
+                exchange: Some("shop".to_owned()),
+                routing_key: Some("order.new".to_owned()),
+                ..Origin::default()
+            },
             attempts: 3,
             error: HandlerError::new("http-500", "no stock"),
             failed_at: Timestamp(1_700_000_000_000),

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use reprieve::broker::{Broker, BrokerError, PublishError, Target};
+use reprieve::broker::{Broker, BrokerError, Plan, PublishError, Target};
 use reprieve::message::Message;
 use reprieve::topic::Topic;
 use reprieve_tests::rabbitmq::{Proxy, Sandbox};
@@ -60,7 +60,7 @@ async fn after_a_lost_connection_the_next_call_makes_another() {
     let broker = RabbitMq::new(&RabbitMqSettings::new("main", proxy.url())).unwrap();
     for round in 0..3 {
         broker.prepare(&plan(&source)).await.unwrap();
-        let mut consumer = broker.consume(&source, 1).await.unwrap();
+        let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
         broker.publish(&queue(&source), &Message::new(round.to_string())).await.unwrap();
         let delivery = next(consumer.as_mut()).await;
         delivery.settler.settle(reprieve::broker::Settlement::Ack).await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lapin::BasicProperties;
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use reprieve::broker::{Broker, BrokerError, SettleError, Settlement};
+use reprieve::broker::{Broker, BrokerError, Plan, SettleError, Settlement};
 use reprieve_tests::rabbitmq::{Proxy, Sandbox};
 
 use crate::{driver, next, within};
@@ -23,7 +23,7 @@ async fn an_acknowledged_message_is_gone_and_others_come_in_order() {
     put(&sandbox, &source, &["1", "2", "3"]).await;
     let broker = driver();
 
-    let mut consumer = broker.consume(&source, 2).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 2).await.unwrap();
     for body in ["1", "2", "3"] {
         let delivery = next(consumer.as_mut()).await;
         assert_eq!(delivery.message.body.as_deref(), Some(body.as_bytes()));
@@ -40,7 +40,7 @@ async fn a_message_that_is_rejected_or_released_comes_back_as_redelivered() {
     let source = sandbox.queue("source", &[]).await;
     put(&sandbox, &source, &["body"]).await;
     let broker = driver();
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
 
     let first = next(consumer.as_mut()).await;
     assert!(!first.redelivered);
@@ -59,7 +59,7 @@ async fn a_delivery_is_settled_once() {
     let source = sandbox.queue("source", &[]).await;
     put(&sandbox, &source, &["body", "next"]).await;
     let broker = driver();
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
 
     let delivery = next(consumer.as_mut()).await;
     delivery.settler.settle(Settlement::Ack).await.unwrap();
@@ -75,7 +75,7 @@ async fn no_more_messages_are_under_way_than_prefetch_says() {
     let source = sandbox.queue("source", &[]).await;
     put(&sandbox, &source, &["1", "2", "3", "4", "5"]).await;
     let broker = driver();
-    let _consumer = broker.consume(&source, 2).await.unwrap();
+    let _consumer = broker.consume(&Plan::new("orders", &source), 2).await.unwrap();
     sandbox.wait_for_count(&source, 3).await;
 }
 
@@ -86,7 +86,7 @@ async fn a_settle_that_outlives_its_connection_is_gone_and_the_message_comes_bac
     put(&sandbox, &source, &["body"]).await;
     let proxy = Proxy::start().await;
     let broker = RabbitMq::new(&RabbitMqSettings::new("main", proxy.url())).unwrap();
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
     let delivery = next(consumer.as_mut()).await;
     assert!(!delivery.lost.is_cancelled());
 
@@ -96,7 +96,7 @@ async fn a_settle_that_outlives_its_connection_is_gone_and_the_message_comes_bac
     assert!(matches!(delivery.settler.settle(Settlement::Ack).await, Err(SettleError::Gone(_))));
     assert!(matches!(within(consumer.next()).await, Err(BrokerError::Lost { .. })));
 
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
     let again = next(consumer.as_mut()).await;
     assert!(again.redelivered);
     assert_eq!(again.message, delivery.message);
@@ -109,7 +109,7 @@ async fn a_consumer_whose_queue_is_deleted_is_lost() {
     let source = sandbox.queue("source", &[]).await;
     put(&sandbox, &source, &["body"]).await;
     let broker = driver();
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
     let delivery = next(consumer.as_mut()).await;
 
     sandbox.delete(&source).await;
@@ -125,7 +125,7 @@ async fn a_stopped_consumer_gives_back_what_nobody_has_seen_and_settles_the_rest
     let source = sandbox.queue("source", &[]).await;
     put(&sandbox, &source, &["seen", "2", "3", "4"]).await;
     let broker = driver();
-    let mut consumer = broker.consume(&source, 3).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 3).await.unwrap();
     let seen = next(consumer.as_mut()).await;
     sandbox.wait_for_count(&source, 1).await;
 
@@ -149,7 +149,7 @@ async fn a_consumer_that_is_dropped_gives_everything_back() {
     let source = sandbox.queue("source", &[]).await;
     put(&sandbox, &source, &["1", "2"]).await;
     let broker = driver();
-    let mut consumer = broker.consume(&source, 2).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 2).await.unwrap();
     let delivery = next(consumer.as_mut()).await;
 
     drop(consumer);
@@ -163,7 +163,7 @@ async fn closing_the_broker_ends_its_deliveries() {
     let source = sandbox.queue("source", &[]).await;
     put(&sandbox, &source, &["body"]).await;
     let broker = driver();
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
     let delivery = next(consumer.as_mut()).await;
 
     within(broker.close()).await;
@@ -177,7 +177,7 @@ async fn a_delivery_that_nobody_waits_for_any_more_is_not_lost() {
     let sandbox = Sandbox::new().await;
     let source = sandbox.queue("source", &[]).await;
     let broker = Arc::new(driver());
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
 
     // Give up waiting many times while messages come in.
     let bodies: Vec<String> = (0..50).map(|n| n.to_string()).collect();

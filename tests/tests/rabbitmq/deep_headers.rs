@@ -1,6 +1,6 @@
 //! Headers that would end the client library's thread, and with it the process.
 
-use reprieve::broker::{Broker, Settlement};
+use reprieve::broker::{Broker, Plan, Settlement};
 use reprieve::message::HeaderValue;
 use reprieve_tests::rabbitmq::{Sandbox, raw};
 
@@ -28,7 +28,7 @@ async fn a_message_with_headers_twenty_thousand_levels_deep_is_handled_and_dead_
     raw::put(&source, HEADERS, &raw::table(b"deep", &raw::nested_arrays(DEEP)), b"body").await;
 
     let broker = driver();
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
     let delivery = next(consumer.as_mut()).await;
     assert_eq!(delivery.message.body.as_deref(), Some(&b"body"[..]));
     let (depth, innermost) = unfold(delivery.message.headers.get("deep").unwrap());
@@ -44,7 +44,7 @@ async fn a_message_with_headers_twenty_thousand_levels_deep_is_handled_and_dead_
     sandbox.wait_for_count(&dead, 1).await;
 
     // It is read from there like any other.
-    let mut consumer = broker.consume(&dead, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &dead), 1).await.unwrap();
     assert_eq!(next(consumer.as_mut()).await.message.headers, delivery.message.headers);
 }
 
@@ -57,7 +57,7 @@ async fn names_that_are_no_utf_8_do_not_end_the_connection_over_and_over() {
     raw::put(&source, HEADERS | 1 << 7, &properties, b"body").await;
 
     let broker = driver();
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
     let delivery = next(consumer.as_mut()).await;
     assert_eq!(delivery.message.id.as_deref(), Some("?-1"));
     assert_eq!(delivery.message.headers.get("gr??e"), Some(&HeaderValue::Bool(true)));

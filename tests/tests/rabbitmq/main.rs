@@ -31,7 +31,7 @@ fn settings() -> RabbitMqSettings {
 
 /// The plan of a route that only consumes.
 fn plan(source: &str) -> Plan {
-    Plan { route: "orders".to_owned(), source: source.to_owned(), tiers: Vec::new(), topics: Vec::new() }
+    Plan::new("orders", source)
 }
 
 fn queue(name: &str) -> Target {

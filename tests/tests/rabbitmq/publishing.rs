@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use lapin::BasicProperties;
-use reprieve::broker::{Broker, PublishError, Target};
+use reprieve::broker::{Broker, Plan, PublishError, Target};
 use reprieve::message::{HeaderValue, Headers, Message, Properties};
 use reprieve::timestamp::Timestamp;
 use reprieve::topic::Topic;
@@ -70,7 +70,7 @@ async fn every_header_type_and_property_survives_the_broker() {
     let broker = driver();
 
     broker.publish(&queue(&source), &full_message()).await.unwrap();
-    let mut consumer = broker.consume(&source, 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", &source), 1).await.unwrap();
     let delivery = next(consumer.as_mut()).await;
 
     assert_eq!(*delivery.message, full_message());

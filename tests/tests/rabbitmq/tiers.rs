@@ -37,10 +37,16 @@ async fn a_message_comes_back_to_its_queue_unchanged_and_not_before_its_time() {
     let sent = Instant::now();
     for source in &sources {
         let message = Message { id: Some(source.clone()), ..full_message() };
-        broker.publish(&Target::Tier { tier: tier.clone(), back_to: source.clone() }, &message).await.unwrap();
+        broker
+            .publish(
+                &Target::Tier { tier: tier.clone(), route: "orders".to_owned(), back_to: source.clone() },
+                &message,
+            )
+            .await
+            .unwrap();
     }
     for source in &sources {
-        let mut consumer = broker.consume(source, 1).await.unwrap();
+        let mut consumer = broker.consume(&Plan::new("orders", source), 1).await.unwrap();
         let delivery = next(consumer.as_mut()).await;
         assert!(sent.elapsed() >= tier.delay, "back after {:?}", sent.elapsed());
 
@@ -67,7 +73,10 @@ async fn a_message_of_its_own_short_life_does_not_come_back_early() {
     message.properties.expiration = Some("10".to_owned());
 
     let sent = Instant::now();
-    broker.publish(&Target::Tier { tier, back_to: source.clone() }, &message).await.unwrap();
+    broker
+        .publish(&Target::Tier { tier, route: "orders".to_owned(), back_to: source.clone() }, &message)
+        .await
+        .unwrap();
     assert_eq!(sandbox.take(&source).await.data, b"body");
     assert!(sent.elapsed() >= Duration::from_secs(1), "back after {:?}", sent.elapsed());
 }
@@ -115,7 +124,7 @@ async fn publishing_to_a_tier_that_is_not_there_is_an_outage() {
     let sandbox = Sandbox::new().await;
     let tier = tier(&sandbox, Duration::from_secs(30));
     let back_to = sandbox.queue("source", &[]).await;
-    let target = Target::Tier { tier, back_to: back_to.clone() };
+    let target = Target::Tier { tier, route: "orders".to_owned(), back_to: back_to.clone() };
     let error = driver().publish(&target, &Message::new("body")).await.unwrap_err();
     assert!(matches!(&error, PublishError::Outage(text) if text.contains(&back_to)), "{error}");
 }
@@ -128,10 +137,13 @@ async fn nothing_goes_into_a_tier_whose_way_back_does_not_exist() {
     let broker = driver();
     broker.prepare(&with_tier(&source, &tier)).await.unwrap();
 
-    let nowhere = Target::Tier { tier: tier.clone(), back_to: sandbox.name("nowhere") };
+    let nowhere = Target::Tier { tier: tier.clone(), route: "orders".to_owned(), back_to: sandbox.name("nowhere") };
     let error = broker.publish(&nowhere, &Message::new("body")).await.unwrap_err();
     assert!(matches!(&error, PublishError::Refused(why) if why.contains("does not exist")), "{error}");
     // What goes back to a queue that is there is not held up.
-    broker.publish(&Target::Tier { tier, back_to: source.clone() }, &Message::new("body")).await.unwrap();
-    next(broker.consume(&source, 1).await.unwrap().as_mut()).await;
+    broker
+        .publish(&Target::Tier { tier, route: "orders".to_owned(), back_to: source.clone() }, &Message::new("body"))
+        .await
+        .unwrap();
+    next(broker.consume(&Plan::new("orders", &source), 1).await.unwrap().as_mut()).await;
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings, TlsSettings};
-use reprieve::broker::{Broker, BrokerError};
+use reprieve::broker::{Broker, BrokerError, Plan};
 use reprieve::message::Message;
 use reprieve_tests::rabbitmq::Node;
 use reprieve_tests::rabbitmq::certificates::{Authority, Identity};
@@ -85,7 +85,7 @@ async fn messages_go_both_ways_over_tls_with_a_client_certificate() {
     broker.prepare(&plan("tls")).await.unwrap();
     let body = vec![7; 3_000_000];
     broker.publish(&queue("tls"), &Message::new(body.clone())).await.unwrap();
-    let mut consumer = broker.consume("tls", 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", "tls"), 1).await.unwrap();
     assert_eq!(crate::next(consumer.as_mut()).await.message.body.as_deref(), Some(&body[..]));
 }
 

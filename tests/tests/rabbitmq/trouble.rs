@@ -8,7 +8,7 @@ use lapin::options::QueueDeclareOptions;
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Connection, ConnectionProperties};
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use reprieve::broker::{Broker, BrokerError, PublishError, Settlement};
+use reprieve::broker::{Broker, BrokerError, Plan, PublishError, Settlement};
 use reprieve::message::Message;
 use reprieve_tests::rabbitmq::{Node, Sandbox};
 use tokio::sync::{Mutex, MutexGuard};
@@ -82,7 +82,7 @@ async fn in_a_memory_alarm_publishes_count_as_an_outage_and_deliveries_are_still
         RabbitMqSettings { confirm_timeout: Duration::from_secs(1), ..RabbitMqSettings::new("main", node.url()) };
     let broker = RabbitMq::new(&settings).unwrap();
     broker.publish(&queue("alarm.dead"), &Message::new("before")).await.unwrap();
-    let mut consumer = broker.consume("alarm.source", 1).await.unwrap();
+    let mut consumer = broker.consume(&Plan::new("orders", "alarm.source"), 1).await.unwrap();
     let delivery = next(consumer.as_mut()).await;
 
     node.control(&["set_vm_memory_high_watermark", "0.000001"]);
@@ -100,7 +100,7 @@ async fn in_a_memory_alarm_publishes_count_as_an_outage_and_deliveries_are_still
     delivery.settler.settle(Settlement::Ack).await.unwrap();
     consumer.stop().await;
     drop((delivery, consumer));
-    let mut again = broker.consume("alarm.source", 1).await.unwrap();
+    let mut again = broker.consume(&Plan::new("orders", "alarm.source"), 1).await.unwrap();
     let none = tokio::time::timeout(Duration::from_secs(1), again.next()).await;
     assert!(none.is_err(), "it was settled");
 
@@ -125,8 +125,8 @@ async fn a_delivery_that_the_broker_takes_back_ends_its_own_route_and_no_other()
     };
     set_timeout(1_000, 300);
     let broker = RabbitMq::new(&RabbitMqSettings::new("main", node.url())).unwrap();
-    let mut slow = broker.consume("slow", 1).await.unwrap();
-    let mut quick = broker.consume("quick", 1).await.unwrap();
+    let mut slow = broker.consume(&Plan::new("orders", "slow"), 1).await.unwrap();
+    let mut quick = broker.consume(&Plan::new("orders", "quick"), 1).await.unwrap();
     let quick_lost = quick.lost();
     next(quick.as_mut()).await.settler.settle(Settlement::Ack).await.unwrap();
 
@@ -147,6 +147,6 @@ async fn a_delivery_that_the_broker_takes_back_ends_its_own_route_and_no_other()
     assert_eq!(delivery.message.body.as_deref(), Some(&b"more"[..]));
     delivery.settler.settle(Settlement::Ack).await.unwrap();
     // And the message that was taken back is there for whoever consumes anew.
-    let mut anew = broker.consume("slow", 1).await.unwrap();
+    let mut anew = broker.consume(&Plan::new("orders", "slow"), 1).await.unwrap();
     assert!(next(anew.as_mut()).await.redelivered);
 }

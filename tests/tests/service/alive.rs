@@ -32,10 +32,10 @@ impl Broker for Blocking {
         self.broker.prepare(plan).await
     }
 
-    async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
+    async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
         self.begun.send(()).expect("the test waits for it");
         let _ = self.let_go.lock().expect("nobody panics with it").recv();
-        self.broker.consume(source, prefetch).await
+        self.broker.consume(plan, prefetch).await
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {

@@ -17,11 +17,11 @@ fn tier(seconds: u64) -> Tier {
 }
 
 fn back_to_orders(seconds: u64) -> Target {
-    Target::Tier { tier: tier(seconds), back_to: "orders".into() }
+    Target::Tier { tier: tier(seconds), route: "orders".into(), back_to: "orders".into() }
 }
 
 fn plan(topics: Vec<Topic>) -> Plan {
-    Plan { route: "orders".into(), source: "orders".into(), tiers: vec![tier(30)], topics }
+    Plan { tiers: vec![tier(30)], topics, ..Plan::new("orders", "orders") }
 }
 
 fn send(broker: &MemoryBroker, ids: &[&str]) {
@@ -39,7 +39,7 @@ fn ids(messages: &[Arc<Message>]) -> Vec<&str> {
 }
 
 async fn consumer(broker: &MemoryBroker, prefetch: u16) -> Box<dyn Consumer> {
-    broker.consume("orders", prefetch).await.unwrap()
+    broker.consume(&Plan::new("orders", "orders"), prefetch).await.unwrap()
 }
 
 /// The next delivery. With paused time a minute passes at once when nothing else happens, so a lost wake-up fails the test.
@@ -278,7 +278,7 @@ async fn a_tier_is_bounded_too() {
 async fn a_tier_past_the_end_of_the_clock_is_refused() {
     let broker = broker();
     let endless = Tier { name: "for ever".into(), delay: Duration::MAX };
-    let target = Target::Tier { tier: endless, back_to: "orders".into() };
+    let target = Target::Tier { tier: endless, route: "orders".into(), back_to: "orders".into() };
     assert!(matches!(broker.publish(&target, &message("1")).await, Err(PublishError::Refused(_))));
 }
 

@@ -84,7 +84,11 @@ impl RabbitConsumer {
             delivery;
         Delivery {
             message: Arc::new(convert::message(&properties, data)),
-            origin: Origin { exchange: Some(exchange.into()), routing_key: Some(routing_key.into()) },
+            origin: Origin {
+                exchange: Some(exchange.into()),
+                routing_key: Some(routing_key.into()),
+                ..Origin::default()
+            },
             redelivered,
             settler: Arc::new(RabbitSettler {
                 tag: delivery_tag,

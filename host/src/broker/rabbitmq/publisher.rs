@@ -91,7 +91,7 @@ impl Publish {
             Target::Topic(Topic::Exchange { exchange, routing_key }) => {
                 (exchange.clone(), routing_key.clone(), convert::properties(message)?)
             }
-            Target::Tier { tier, back_to } => (tiers::name(tier), back_to.clone(), tiers::properties(message)?),
+            Target::Tier { tier, back_to, .. } => (tiers::name(tier), back_to.clone(), tiers::properties(message)?),
         };
         Ok(Self {
             target: target.to_string(),

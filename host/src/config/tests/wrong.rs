@@ -206,6 +206,7 @@ fn what_a_broker_cannot_do() {
         max_hold: std::time::Duration::MAX,
         tiers: false,
         answers_settles: false,
+        partitions: false,
         remembers_starts: "nothing",
     };
     let mut config = parse(GOOD).unwrap();

@@ -20,8 +20,8 @@ impl Broker for Limited {
         self.0.prepare(plan).await
     }
 
-    async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
-        self.0.consume(source, prefetch).await
+    async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
+        self.0.consume(plan, prefetch).await
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {

@@ -187,7 +187,11 @@ impl Machine {
     }
 
     pub(super) fn back_through(&self, tier: &Tier) -> Target {
-        Target::Tier { tier: tier.clone(), back_to: self.origin_topic().to_owned() }
+        Target::Tier {
+            tier: tier.clone(),
+            route: self.rules.route.to_string(),
+            back_to: self.origin_topic().to_owned(),
+        }
     }
 
     /// A message never comes back before its due time: the rest is waited for here, or in another tier.

@@ -81,7 +81,10 @@ fn a_message_on_its_way_through_several_tiers_is_sent_on_uncounted() {
     let message = copy_after(3).with_header("reprieve-due", due).with_header("reprieve-error", "busy");
     let mut world = World::started(rules(), arrival(message));
     let publication = world.publication();
-    assert_eq!(publication.target, Target::Tier { tier: tier("5m"), back_to: "orders".to_owned() });
+    assert_eq!(
+        publication.target,
+        Target::Tier { tier: tier("5m"), route: "orders".to_owned(), back_to: "orders".to_owned() }
+    );
     assert_eq!(publication.message.headers.get("reprieve-attempts"), Some(&HeaderValue::I64(3)));
     assert_eq!(publication.message.headers.text("reprieve-error"), Some("busy"));
     world.confirm();

@@ -27,7 +27,8 @@ fn attributes(arrival: Arrival) -> BTreeMap<String, String> {
 fn published() -> Arrival {
     let mut message = Message::new("body");
     message.properties.message_type = Some("price".to_owned());
-    let origin = Origin { exchange: Some("market".to_owned()), routing_key: Some("prices.eur".to_owned()) };
+    let origin =
+        Origin { exchange: Some("market".to_owned()), routing_key: Some("prices.eur".to_owned()), ..Origin::default() };
     Arrival { origin, ..arrival(message) }
 }
 
@@ -59,7 +60,7 @@ fn a_delayed_copy_tells_of_its_first_failure_and_publication_and_not_of_the_copy
     let mut world = World::started(rules(), published());
     world.fail("x").judge(verdict(Action::Delay { delay_ms: 1000 }));
     let copy = world.publication().message;
-    let back = Origin { exchange: Some(String::new()), routing_key: Some("orders".to_owned()) };
+    let back = Origin { exchange: Some(String::new()), routing_key: Some("orders".to_owned()), ..Origin::default() };
 
     let seen = attributes(Arrival { origin: back, ..arrival(copy) });
     assert_eq!(seen, with_first_failure(START, &HOW_IT_WAS_PUBLISHED));
@@ -78,7 +79,8 @@ fn a_redriven_message_still_tells_how_it_was_first_published() {
         .with_header("reprieve-redrives", 1u32)
         .with_header("reprieve-origin-exchange", "market")
         .with_header("reprieve-origin-routing-key", "prices.eur");
-    let by_redrive = Origin { exchange: Some(String::new()), routing_key: Some("orders".to_owned()) };
+    let by_redrive =
+        Origin { exchange: Some(String::new()), routing_key: Some("orders".to_owned()), ..Origin::default() };
     let attributes = attributes(Arrival { origin: by_redrive, ..arrival(message) });
     assert_eq!(
         attributes,

@@ -129,7 +129,11 @@ fn our_headers_are_replaced_and_never_appended() {
 fn the_first_origin_and_failure_are_kept_through_later_copies() {
     let first = dead_letter_of(rules(), Message::new("b").with_id("m1"));
     let mut back = arrival(first);
-    back.origin = crate::broker::Origin { exchange: Some(String::new()), routing_key: Some("orders".to_owned()) };
+    back.origin = crate::broker::Origin {
+        exchange: Some(String::new()),
+        routing_key: Some("orders".to_owned()),
+        ..crate::broker::Origin::default()
+    };
     let mut world = World::started(rules(), back);
     world.now = world.now.after(std::time::Duration::from_secs(60));
     world.fail("x").judge(verdict(Action::DeadLetter { label: None }));

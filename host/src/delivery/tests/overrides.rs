@@ -24,7 +24,10 @@ fn dead_letter_queue() -> Target {
 #[test]
 fn a_retry_that_would_hold_its_slot_too_long_goes_through_a_tier() {
     let mut world = judge(rules(), Action::Retry { delay_ms: 61_000 });
-    assert_eq!(world.target(), Target::Tier { tier: tier("5m"), back_to: "orders".to_owned() });
+    assert_eq!(
+        world.target(),
+        Target::Tier { tier: tier("5m"), route: "orders".to_owned(), back_to: "orders".to_owned() }
+    );
     world.confirm();
     assert!(world.overridden().is_some_and(|why| why.contains("hold its slot for 1m")));
 }
@@ -34,7 +37,10 @@ fn a_delay_beyond_every_tier_takes_hops_and_keeps_its_due_time() {
     let day = 24 * 60 * 60 * 1000;
     let mut world = judge(rules(), Action::Delay { delay_ms: day });
     let publication = world.publication();
-    assert_eq!(publication.target, Target::Tier { tier: tier("5m"), back_to: "orders".to_owned() });
+    assert_eq!(
+        publication.target,
+        Target::Tier { tier: tier("5m"), route: "orders".to_owned(), back_to: "orders".to_owned() }
+    );
     let due = START.after(Duration::from_millis(day)).to_string();
     assert_eq!(publication.message.headers.text("reprieve-due"), Some(due.as_str()));
     world.confirm();
@@ -149,7 +155,10 @@ fn retries_that_would_hold_a_delivery_too_long_in_all_go_through_a_tier() {
     let mut world = judge(rules, Action::Retry { delay_ms: 40_000 });
     world.wait();
     world.fail("x").judge(verdict(Action::Retry { delay_ms: 40_000 }));
-    assert_eq!(world.target(), Target::Tier { tier: tier("5m"), back_to: "orders".to_owned() });
+    assert_eq!(
+        world.target(),
+        Target::Tier { tier: tier("5m"), route: "orders".to_owned(), back_to: "orders".to_owned() }
+    );
     world.confirm();
     assert!(world.overridden().is_some_and(|why| why.contains("1m in all")));
 }
@@ -159,7 +168,10 @@ fn a_judged_message_takes_no_second_hop_since_its_consumer_knows_of_none() {
     let mut world = World::started(rules(), judged(Message::new("body")));
     world.judge(verdict(Action::Delay { delay_ms: 7_200_000 }));
     let publication = world.publication();
-    assert_eq!(publication.target, Target::Tier { tier: tier("5m"), back_to: "billing".to_owned() });
+    assert_eq!(
+        publication.target,
+        Target::Tier { tier: tier("5m"), route: "orders".to_owned(), back_to: "billing".to_owned() }
+    );
     let due = START.after(Duration::from_secs(300)).to_string();
     assert_eq!(publication.message.headers.text("reprieve-due"), Some(due.as_str()));
     world.confirm();

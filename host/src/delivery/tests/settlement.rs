@@ -63,7 +63,10 @@ fn the_copy_is_confirmed_before_the_delivery_is_acknowledged() {
 fn a_delay_goes_through_the_tier_and_is_reported_with_its_due_time() {
     let mut world = failed_once();
     world.judge(verdict(Action::Delay { delay_ms: 31_000 }));
-    assert_eq!(world.target(), Target::Tier { tier: tier("5m"), back_to: "orders".to_owned() });
+    assert_eq!(
+        world.target(),
+        Target::Tier { tier: tier("5m"), route: "orders".to_owned(), back_to: "orders".to_owned() }
+    );
     world.confirm();
     assert_eq!(world.settled(), Ending::Delayed);
     let due = world.reports.iter().find_map(|report| match report {
@@ -239,7 +242,10 @@ fn an_ack_on_a_dead_channel_is_lost_after_a_durable_outcome() {
 fn a_judged_message_goes_back_to_the_queue_that_it_failed_on() {
     let mut world = World::started(rules(), judged(Message::new("body")));
     world.judge(verdict(Action::Retry { delay_ms: 100 }));
-    assert_eq!(world.target(), Target::Tier { tier: tier("30s"), back_to: "billing".to_owned() });
+    assert_eq!(
+        world.target(),
+        Target::Tier { tier: tier("30s"), route: "orders".to_owned(), back_to: "billing".to_owned() }
+    );
     world.confirm();
     assert_eq!(world.settled(), Ending::Delayed);
     assert!(world.attempts.is_empty(), "there is no handler to run");

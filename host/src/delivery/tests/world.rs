@@ -80,7 +80,11 @@ pub(super) fn rules() -> Rules {
 pub(super) fn arrival(message: Message) -> Arrival {
     Arrival {
         message: Arc::new(message),
-        origin: Origin { exchange: Some("shop".to_owned()), routing_key: Some("order.new".to_owned()) },
+        origin: Origin {
+            exchange: Some("shop".to_owned()),
+            routing_key: Some("order.new".to_owned()),
+            ..Origin::default()
+        },
         redelivered: false,
         known: KnownStarts::default(),
         work: Work::Handle,

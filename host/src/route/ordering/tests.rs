@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 
 use super::OrderedConsumer;
 use crate::broker::memory::MemoryBroker;
-use crate::broker::{Broker, BrokerError, Consumer, Delivery, Prepared, Settlement};
+use crate::broker::{Broker, BrokerError, Consumer, Delivery, Plan, Prepared, Settlement};
 use crate::handler::Call;
 use crate::handler::closure::handler_fn;
 use crate::handler_error::HandlerError;
@@ -34,7 +34,7 @@ impl Bench {
     }
 
     async fn consumer(&self) -> OrderedConsumer {
-        let inner = self.broker.consume("orders", u16::MAX).await.unwrap();
+        let inner = self.broker.consume(&Plan::new("orders", "orders"), u16::MAX).await.unwrap();
         OrderedConsumer::new(Arc::clone(&self.route), inner)
     }
 

@@ -33,8 +33,8 @@ impl Broker for Watched {
         self.broker.prepare(plan).await
     }
 
-    async fn consume(&self, source: &str, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
-        let inner = self.broker.consume(source, prefetch).await?;
+    async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
+        let inner = self.broker.consume(plan, prefetch).await?;
         Ok(Box::new(WatchedConsumer { inner, seen: Arc::clone(&self.seen) }))
     }
 

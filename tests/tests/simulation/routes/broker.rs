@@ -36,6 +36,7 @@ impl Broker for Scripted {
             max_hold: Duration::MAX,
             tiers: true,
             answers_settles: false,
+            partitions: false,
             remembers_starts: "nothing",
         }
     }
@@ -50,7 +51,7 @@ impl Broker for Scripted {
         })
     }
 
-    async fn consume(&self, _: &str, _: u16) -> Result<Box<dyn Consumer>, BrokerError> {
+    async fn consume(&self, _: &Plan, _: u16) -> Result<Box<dyn Consumer>, BrokerError> {
         let channel = self.desk.channel();
         Ok(Box::new(ScriptedConsumer {
             desk: Arc::clone(&self.desk),

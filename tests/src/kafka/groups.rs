@@ -1,0 +1,70 @@
+//! What a group has committed.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use rdkafka::consumer::Consumer as _;
+use rdkafka::{Offset, TopicPartitionList};
+
+use super::{DEADLINE, Sandbox};
+
+impl Sandbox {
+    /// By partition: the offset that a group has committed, which is that of the next record, and the text beside it. A
+    /// partition without a commit is missing.
+    ///
+    /// # Panics
+    /// Where there is no such topic.
+    pub async fn committed(&self, group: &str, topic: &str) -> BTreeMap<i32, (i64, String)> {
+        let partitions = self.partitions(topic).await.unwrap_or_else(|| panic!("there is no topic {topic}"));
+        let topic = topic.to_owned();
+        self.ask_as(group, move |client| {
+            let mut wanted = TopicPartitionList::new();
+            wanted.add_partition_range(&topic, 0, i32::try_from(partitions).expect("few partitions") - 1);
+            let committed = client.committed_offsets(wanted, DEADLINE).expect("an answer");
+            let commits = committed.elements().into_iter().filter_map(|place| match place.offset() {
+                Offset::Offset(offset) => Some((place.partition(), (offset, place.metadata().to_owned()))),
+                _ => None,
+            });
+            commits.collect()
+        })
+        .await
+    }
+
+    /// Waits until the commits of a group on all partitions of a topic together are this many records.
+    pub async fn wait_for_commits(&self, group: &str, topic: &str, records: i64) {
+        let begun = Instant::now();
+        loop {
+            let committed = self.committed(group, topic).await;
+            if committed.values().map(|(offset, _)| offset).sum::<i64>() == records {
+                return;
+            }
+            assert!(begun.elapsed() < DEADLINE, "group {group} on {topic} has committed {committed:?}, not {records}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The offset behind the last record of each partition.
+    ///
+    /// # Panics
+    /// Where there is no such topic.
+    pub async fn ends(&self, topic: &str) -> Vec<i64> {
+        let partitions = self.partitions(topic).await.unwrap_or_else(|| panic!("there is no topic {topic}"));
+        let topic = topic.to_owned();
+        self.ask(move |client| {
+            let partitions = 0..i32::try_from(partitions).expect("few partitions");
+            let end = |partition| client.fetch_watermarks(&topic, partition, DEADLINE).expect("an answer").1;
+            partitions.map(end).collect()
+        })
+        .await
+    }
+
+    /// How many members a group has now, by what the broker says.
+    pub async fn members(&self, group: &str) -> usize {
+        let group = group.to_owned();
+        self.ask(move |client| {
+            let groups = client.fetch_group_list(Some(&group), DEADLINE).expect("an answer");
+            groups.groups().iter().map(|group| group.members().len()).sum()
+        })
+        .await
+    }
+}
