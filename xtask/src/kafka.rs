@@ -78,7 +78,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         let folder = stays();
         eprintln!("kafka: starting one on port {PORT}, data in {}", folder.display());
-        let settings = Settings { folder, port: PORT, controller_port: PORT + 1, proxied: None, properties: Vec::new() };
+        let settings =
+            Settings { folder, port: PORT, controller_port: PORT + 1, proxied: None, properties: Vec::new() };
         let id = Node::start_to_stay(settings)?;
         eprintln!("kafka: ready, process {id}; it stays until `cargo xtask kafka --stop`");
     }
@@ -87,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// What starting needs, for the tests that start nodes of their own too.
-fn prepare() -> Result<()> {
+pub(crate) fn prepare() -> Result<()> {
     java::ensure()?;
     jars::ensure()?;
     for folder in sweep()? {

@@ -30,9 +30,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let patches = patches(args)?;
     ensure!(!patches.is_empty(), "no file in tests/mutants matches");
     let mut tree = Tree::copy(&workspace::root().join("target/mutants"))?;
-    let needs = |suites: &[&str]| {
-        patches.iter().any(|patch| patch.suite.iter().any(|word| suites.contains(&word.as_str())))
-    };
+    let needs =
+        |suites: &[&str]| patches.iter().any(|patch| patch.suite.iter().any(|word| suites.contains(&word.as_str())));
     if needs(&["rabbitmq", "conformance"]) {
         tree.environment("REPRIEVE_TEST_RABBITMQ", rabbitmq::ensure()?.url());
     }

@@ -54,6 +54,7 @@ fn missing() -> Vec<&'static str> {
 
 fn answers(ask: &[&str]) -> bool {
     let [program, arguments @ ..] = ask else { return false };
-    let asked = Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let asked =
+        Command::new(program).args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     asked.is_ok_and(|status| status.success())
 }

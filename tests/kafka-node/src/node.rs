@@ -12,8 +12,8 @@ use nix::unistd::Pid;
 
 use crate::configuration::Settings;
 use crate::greeting::answers;
-use crate::keeper::{IDS, KEEPER, belongs_to, ids, is_alive};
 use crate::java;
+use crate::keeper::{IDS, KEEPER, belongs_to, ids, is_alive};
 
 /// A busy machine takes long.
 const START_TIMEOUT: Duration = Duration::from_secs(180);

@@ -14,8 +14,11 @@ async fn a_record_is_read_as_it_was_put() {
         timestamp: Some(1_700_000_000_000),
         ..Record::new(&b"\0\xff"[..]).on(2)
     };
-    let record =
-        record.with_header("a", Some(b"1")).with_header("b", None).with_header("a", Some(b"\xfe")).with_header("c", Some(b""));
+    let record = record
+        .with_header("a", Some(b"1"))
+        .with_header("b", None)
+        .with_header("a", Some(b"\xfe"))
+        .with_header("c", Some(b""));
     assert_eq!(sandbox.put(&topic, &record).await, (2, 0));
     assert_eq!(sandbox.put(&topic, &Record::default().on(0)).await, (0, 0));
 

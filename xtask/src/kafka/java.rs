@@ -18,7 +18,8 @@ pub(crate) fn ensure() -> Result<()> {
     if is_new_enough() {
         return Ok(());
     }
-    let by_hand = || format!("kafka: it needs Java {OLDEST} or newer, in JAVA_HOME or as java on the path; install one");
+    let by_hand =
+        || format!("kafka: it needs Java {OLDEST} or newer, in JAVA_HOME or as java on the path; install one");
     // A release of Debian has one or two, and the default one may be older or newer than the one by number.
     for package in ["default-jre-headless", "openjdk-17-jre-headless", "openjdk-21-jre-headless"] {
         if apt::install(&[package]).is_ok() && is_new_enough() {

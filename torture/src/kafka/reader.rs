@@ -1,0 +1,84 @@
+//! Reads a topic raw, without a group, from its first record on and for ever.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use rdkafka::consumer::{Consumer as _, StreamConsumer};
+use rdkafka::message::BorrowedMessage;
+use rdkafka::{Message as _, Offset, TopicPartitionList};
+use tokio::sync::watch;
+use tokio::task::block_in_place;
+use tokio::time::sleep;
+
+use super::lock;
+use super::log::{Log, Record};
+use super::record::Seen;
+use super::topics::{DEAD_TOPICS, client};
+use crate::books::{Books, DeadLetter, id};
+
+/// Between looks whether the topic is there.
+const PAUSE: Duration = Duration::from_millis(200);
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// Reads for ever. Whenever the topic was `made` anew, it is read from its begin again; while it is not there, not at all.
+pub(super) async fn read(
+    server: &str,
+    topic: &'static str,
+    mut made: watch::Receiver<Option<u32>>,
+    log: &Mutex<Log>,
+    books: &Books,
+) {
+    loop {
+        let Ok(Some(_)) = made.wait_for(Option::is_some).await.map(|made| *made) else { return };
+        // What was read of it before is read again, and known by its place.
+        lock(log).begin(topic);
+        tokio::select! {
+            _ = made.changed() => {}
+            failed = read_on(server, topic, log, books) => {
+                // Such as a broker that is down when it is asked for the partitions.
+                drop(failed);
+                sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn read_on(server: &str, topic: &'static str, log: &Mutex<Log>, books: &Books) -> Result<()> {
+    let mut config = client(server);
+    config.set("group.id", "torture-reader").set("enable.auto.commit", "false").set("fetch.wait.max.ms", "50");
+    config.set("auto.offset.reset", "earliest");
+    let consumer: StreamConsumer = config.create().context("cannot make a reader for Kafka")?;
+    let metadata = block_in_place(|| consumer.fetch_metadata(Some(topic), ANSWER))?;
+    let found = metadata.topics().first().filter(|topic| topic.error().is_none());
+    let partitions = found.map_or(0, |topic| topic.partitions().len());
+    ensure!(partitions > 0, "there is no topic {topic} yet");
+    let mut places = TopicPartitionList::new();
+    places.add_partition_range(topic, 0, i32::try_from(partitions)? - 1);
+    places.set_all_offsets(Offset::Beginning)?;
+    consumer.assign(&places)?;
+    loop {
+        // Errors are of the kind that passes: the reader goes on where it was.
+        if let Ok(record) = consumer.recv().await {
+            write_down(&record, topic, log, books);
+        }
+    }
+}
+
+fn write_down(record: &BorrowedMessage<'_>, topic: &'static str, log: &Mutex<Log>, books: &Books) {
+    let seen = Seen::of(record);
+    let place = (topic, record.partition(), record.offset());
+    let Some(number) = seen.number else {
+        books.stranger(&format!("{topic}/{}/{}", record.partition(), record.offset()));
+        return;
+    };
+    let at = books.clock.now();
+    let timestamp = record.timestamp().to_millis().unwrap_or(0);
+    let entry = Record { number, timestamp, attempts: seen.attempts };
+    let mut log = lock(log);
+    if DEAD_TOPICS.contains(&topic) && log.is_next(place) {
+        let Seen { bare, altered, made, .. } = seen;
+        books.dead_letter(&id(number), DeadLetter { at, queue: topic, redelivered: false, made, altered, bare });
+    }
+    log.read(place, entry);
+}
