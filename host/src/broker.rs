@@ -40,6 +40,12 @@ pub trait Broker: Send + Sync + 'static {
     /// [`BrokerError::Unfit`] where there is no such queue.
     async fn depth(&self, topic: &Topic) -> Result<Option<u64>, BrokerError>;
 
+    /// Reads what lies on `queue` now, for people who look at it or put it back. `None` where a message can only be seen by
+    /// consuming it: it is handed back afterwards, then.
+    async fn browse(&self, _queue: &str, _purpose: Browsing) -> Result<Option<Box<dyn Browser>>, BrokerError> {
+        Ok(None)
+    }
+
     /// How often a message may be handed back to `queue` before the broker takes it out.
     async fn hand_back_limit(&self, queue: &str) -> Result<HandBackLimit, BrokerError>;
 
@@ -67,6 +73,28 @@ pub trait Consumer: Send {
     /// Returns once the broker knows of every settle, as far as it can be known, and leaves. Called once, after
     /// [`Consumer::stop`] and the last settle; a consumer that is dropped without it leaves its last settles in doubt.
     async fn close(&mut self) {}
+}
+
+/// What somebody browses for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Browsing {
+    /// To look: nothing is settled, and nobody notices.
+    Look,
+    /// To take some away: what is acknowledged is not read again by whoever browses later, and nobody else takes it meanwhile.
+    Take,
+}
+
+/// Reads each message that was on a queue when it began, once. What is not acknowledged stays as and where it is.
+#[async_trait]
+pub trait Browser: Send {
+    /// How many messages there were at the start, at most.
+    fn there(&self) -> u64;
+
+    /// The next message; `None` after the last. An acknowledgement that was answered is kept. Dropping the future loses none.
+    async fn next(&mut self) -> Result<Option<Delivery>, BrokerError>;
+
+    /// Leaves. Called once, after the last acknowledgement.
+    async fn close(&mut self);
 }
 
 /// One hand-over of a message, with the handle that settles it.

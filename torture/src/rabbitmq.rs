@@ -107,8 +107,8 @@ impl Broker for RabbitMq {
         }
     }
 
-    /// Then each of them has declared the tiers. A fault before that may leave a tier half made, for good: RabbitMQ 3.10
-    /// gives a quorum queue its first leader, and then its arguments, as steps of their own.
+    /// Then the tiers are declared. RabbitMQ 3.10 that is killed while it declares a quorum queue may leave it without a
+    /// leader, which neither a restart nor declaring it again mends.
     async fn consumed_by(&self, hosts: usize) -> Result<()> {
         let mut client = self.onlooker.lock().await;
         while (ready(&client.channel().await, SOURCE).await?.1 as usize) < hosts {

@@ -11,9 +11,9 @@ use reqwest::Method;
 
 use super::ConfigArgument;
 use super::running_host::RunningHost;
-use crate::broker::{Broker as _, Target};
+use crate::broker::Target;
 use crate::config::{BrokerConfig, Config};
-use crate::host::configured::rabbitmq;
+use crate::host::configured;
 use crate::message::Message;
 use crate::timestamp::Timestamp;
 
@@ -92,8 +92,8 @@ pub fn send(arguments: &SendArguments) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match broker {
-            BrokerConfig::RabbitMq(_) => to_rabbitmq(arguments, name, broker, &body).await,
             BrokerConfig::Memory(_) => to_running_host(arguments, &config, name, &body).await,
+            remote => to_broker(arguments, name, remote, &body).await,
         }
     })?;
     Ok(ExitCode::SUCCESS)
@@ -135,8 +135,8 @@ fn message(arguments: &SendArguments, body: &Bytes) -> Message {
     message
 }
 
-async fn to_rabbitmq(arguments: &SendArguments, name: &str, broker: &BrokerConfig, body: &Bytes) -> anyhow::Result<()> {
-    let broker = rabbitmq(name, broker)?;
+async fn to_broker(arguments: &SendArguments, name: &str, broker: &BrokerConfig, body: &Bytes) -> anyhow::Result<()> {
+    let broker = configured::broker(name, broker)?;
     let target = Target::Topic(arguments.topic.as_str().into());
     for _ in 0..arguments.count {
         let message = message(arguments, body);

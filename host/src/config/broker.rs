@@ -38,6 +38,16 @@ impl BrokerConfig {
         }
     }
 
+    /// The same broker, on which nothing that is missing is made.
+    #[must_use]
+    pub fn without_declaring(mut self) -> Self {
+        match &mut self {
+            Self::Memory(_) => {}
+            Self::RabbitMq(rabbitmq) => rabbitmq.declare = false,
+        }
+        self
+    }
+
     fn read(section: Section<'_>, folder: &Path) -> Option<Self> {
         let kind = section.required_text("kind", "add kind = \"rabbitmq\" or kind = \"memory\"")?;
         let broker = match *kind.get_ref() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::DeadLettersError;
 use super::letter::Story;
 use super::taking::{MOST_HELD, Taken, Taking};
-use crate::broker::Broker;
+use crate::broker::{Broker, Browsing};
 use crate::message::Message;
 
 /// What to look for.
@@ -45,14 +45,16 @@ pub struct Seen {
     pub limit_unknown: Option<String>,
 }
 
-/// Takes letters, holds them, and hands them back in their order. The broker marks them as redelivered. Those that a
-/// limit of the queue might throw away are put at its end instead.
+/// Reads letters where the broker lets them be browsed. Elsewhere takes them, holds them, and hands them back in their
+/// order: the broker marks them as redelivered, and those that a limit of the queue might throw away are put at its end.
 ///
 /// # Errors
 /// The broker cannot be asked, the queue is missing, or reading it is not safe. Nothing is lost then.
 pub async fn peek(broker: &dyn Broker, wanted: &Peek) -> Result<Seen, DeadLettersError> {
     let most = if wanted.error_kind.is_some() { MOST_HELD } else { wanted.max.min(MOST_HELD) };
-    let Some((mut taking, depth)) = Taking::begin(broker, &wanted.queue, &wanted.prefixes, most as u64).await? else {
+    let Some((mut taking, depth)) =
+        Taking::begin(broker, &wanted.queue, &wanted.prefixes, most as u64, Browsing::Look).await?
+    else {
         return Ok(Seen::default());
     };
     let limit_unknown = taking.limit_unknown().map(str::to_owned);

@@ -14,7 +14,7 @@ use super::letter::{Story, redrives};
 use super::peek::is_of_kind;
 use super::redriven::redriven;
 use super::taking::{Taken, Taking, wait_until_back};
-use crate::broker::{Broker, Delivery, Plan, PublishError, Settlement, Target};
+use crate::broker::{Broker, Browsing, Delivery, Plan, PublishError, Settlement, Target};
 use crate::topic::Topic;
 
 /// A timer cannot be set for ever.
@@ -126,7 +126,9 @@ pub async fn redrive(
     mut progress: impl FnMut(&Done),
 ) -> Result<(Done, Ended), DeadLettersError> {
     let mut run = Run { broker, wanted, done: Done::default(), next: Instant::now(), checked: HashSet::new() };
-    let Some((mut taking, depth)) = Taking::begin(broker, &wanted.queue, &wanted.prefixes, u64::MAX).await? else {
+    let purpose = if wanted.dry_run { Browsing::Look } else { Browsing::Take };
+    let begin = |most| Taking::begin(broker, &wanted.queue, &wanted.prefixes, most, purpose);
+    let Some((mut taking, depth)) = begin(u64::MAX).await? else {
         return Ok((run.done, Ended::All));
     };
     run.done.depth = depth;
@@ -139,7 +141,7 @@ pub async fn redrive(
             return Ok((run.done, ended));
         }
         wait_until_back(broker, &wanted.queue, left).await?;
-        match Taking::begin(broker, &wanted.queue, &wanted.prefixes, left).await? {
+        match begin(left).await? {
             Some((again, _)) => taking = again,
             None => return Ok((run.done, Ended::Elsewhere)),
         }
@@ -165,7 +167,8 @@ impl Run<'_> {
         stop: &CancellationToken,
         progress: &mut impl FnMut(&Done),
     ) -> Option<Ended> {
-        let time_is_up = sleep(self.broker.capabilities().max_hold.min(A_DAY));
+        let longest_hold = taking.longest_hold();
+        let time_is_up = sleep(longest_hold.unwrap_or(A_DAY).min(A_DAY));
         tokio::pin!(time_is_up);
         loop {
             if self.wanted.max.is_some_and(|max| self.done.total() >= max) {
@@ -181,7 +184,7 @@ impl Run<'_> {
             let taken = tokio::select! {
                 biased;
                 () = stop.cancelled() => return Some(Ended::Interrupted),
-                () = &mut time_is_up => return taking.holds_some().then_some(Ended::Full),
+                () = &mut time_is_up, if longest_hold.is_some() => return taking.holds_some().then_some(Ended::Full),
                 taken = taken => taken,
             };
             match taken {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::{HostSpec, HostedRoute};
-use crate::broker::Broker;
 use crate::broker::memory::MemoryBroker;
 use crate::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
-use crate::config::{BrokerConfig, Config, ConfigError, HandlerConfig, PoliciesConfig, RouteConfig};
+use crate::broker::{Broker, BrokerError};
+use crate::config::{BrokerConfig, Config, ConfigError, HandlerConfig, PoliciesConfig, RabbitMqConfig, RouteConfig};
 use crate::delivery::Doubling;
 use crate::handler::command::{CommandHandler, CommandSettings};
 use crate::handler::http::{HttpHandler, HttpSettings};
@@ -38,7 +38,7 @@ impl HostSpec {
                     memory_brokers.insert(name.clone(), broker.clone());
                     Arc::new(broker)
                 }
-                BrokerConfig::RabbitMq(_) => Arc::new(rabbitmq(name, broker).map_err(unusable)?),
+                remote => self::broker(name, remote).map_err(unusable)?,
             };
             brokers.insert(name.clone(), made);
         }
@@ -73,21 +73,28 @@ fn unusable(error: anyhow::Error) -> ConfigError {
     ConfigError::Unusable(format!("{error:#}"))
 }
 
-/// A RabbitMQ broker as it is configured.
-pub(crate) fn rabbitmq(name: &str, broker: &BrokerConfig) -> anyhow::Result<RabbitMq> {
-    let BrokerConfig::RabbitMq(settings) = broker else {
-        anyhow::bail!("broker {name:?} is of kind {:?}, not rabbitmq", broker.kind())
-    };
+/// A broker outside of this process, as it is configured. Connects to nothing.
+///
+/// # Errors
+/// Its settings cannot be used, or it is in memory: then it is inside the host that runs it.
+pub(crate) fn broker(name: &str, config: &BrokerConfig) -> anyhow::Result<Arc<dyn Broker>> {
+    Ok(match config {
+        BrokerConfig::Memory(_) => anyhow::bail!("broker {name:?} is inside the running host"),
+        BrokerConfig::RabbitMq(settings) => Arc::new(rabbitmq(name, settings)?),
+    })
+}
+
+fn rabbitmq(name: &str, settings: &RabbitMqConfig) -> Result<RabbitMq, BrokerError> {
     let urls = settings.urls.iter().map(|url| url.expose().as_str().to_owned()).collect();
     let management = settings.management.as_ref().map(|url| url.expose().as_str().to_owned());
-    Ok(RabbitMq::new(&RabbitMqSettings {
+    RabbitMq::new(&RabbitMqSettings {
         urls,
         tls: settings.tls.clone(),
         declare: settings.declare,
         management,
         consumer_timeout: settings.consumer_timeout,
         ..RabbitMqSettings::new(name, "")
-    })?)
+    })
 }
 
 /// The host's store, where a route needs one.

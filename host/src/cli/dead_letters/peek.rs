@@ -8,7 +8,6 @@ use clap::Args;
 
 use super::place::PlaceArguments;
 use super::view;
-use crate::broker::Broker as _;
 use crate::cli::WRONG;
 use crate::cli::style::Style;
 use crate::dead_letters::peek::{Peek, Seen, peek as look};
@@ -16,8 +15,8 @@ use crate::timestamp::Timestamp;
 
 /// Show dead letters and leave them where they are
 ///
-/// The broker hands the letters over and takes them back, in their order. Afterwards it says of them that they were
-/// redelivered, and a quorum queue has counted one hand-back more. A letter that was handed back so often that the queue's
+/// Kafka lets them be read. RabbitMQ hands the letters over and takes them back, in their order: afterwards it says of them
+/// that they were redelivered, and a quorum queue has counted one hand-back more. A letter that was handed back so often that the queue's
 /// limit comes near is put at the end of the queue as a new message instead, and said so; on a quorum queue whose limit is
 /// not known, for want of a `management` URL, every letter is.
 #[derive(Debug, Clone, Args)]
@@ -71,7 +70,7 @@ pub(super) fn peek(arguments: &PeekArguments) -> anyhow::Result<ExitCode> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let seen = runtime.block_on(async {
-        let seen = look(&place.broker, &wanted).await;
+        let seen = look(&*place.broker, &wanted).await;
         place.broker.close().await;
         seen
     })?;

@@ -1,12 +1,14 @@
 //! Which dead-letter queue is meant.
 
+use std::sync::Arc;
+
 use clap::Args;
 
-use crate::broker::rabbitmq::RabbitMq;
+use crate::broker::Broker;
 use crate::cli::ConfigArgument;
 use crate::cli::running_host::reachable;
-use crate::config::{BrokerConfig, Config, ConfigError, HostConfig, RabbitMqConfig, RouteConfig};
-use crate::host::configured::rabbitmq;
+use crate::config::{BrokerConfig, Config, ConfigError, HostConfig, RouteConfig};
+use crate::host::configured::broker;
 use crate::topic::Topic;
 
 /// The prefix where a configuration says nothing else.
@@ -39,7 +41,7 @@ pub(super) struct PlaceArguments {
 /// A dead-letter queue on a broker, which is not connected to yet.
 pub(super) struct Place {
     pub(super) broker_name: String,
-    pub(super) broker: RabbitMq,
+    pub(super) broker: Arc<dyn Broker>,
     pub(super) queue: String,
     /// What our headers may begin with there, the likeliest first.
     pub(super) prefixes: Vec<String>,
@@ -64,8 +66,7 @@ impl PlaceArguments {
                  --topic"
             )));
         };
-        let settings = match config.brokers.get(&broker_name) {
-            Some(BrokerConfig::RabbitMq(settings)) => settings,
+        let found = match config.brokers.get(&broker_name) {
             Some(BrokerConfig::Memory(_)) => {
                 return Err(NoPlace::Unclear(format!(
                     "broker '{broker_name}' is in memory: its queues are inside the running host, where no other process \
@@ -73,11 +74,12 @@ impl PlaceArguments {
                     curl(&config.host, &broker_name, &queue)
                 )));
             }
+            Some(remote) => remote,
             None => return Err(NoPlace::Unclear(no_broker(&config, &broker_name))),
         };
         // Nothing is made here: a queue that is missing is a mistake that should be seen.
-        let looking = BrokerConfig::RabbitMq(RabbitMqConfig { declare: false, ..settings.clone() });
-        let broker = rabbitmq(&broker_name, &looking).map_err(|error| NoPlace::Unclear(format!("{error:#}")))?;
+        let broker = broker(&broker_name, &found.clone().without_declaring())
+            .map_err(|error| NoPlace::Unclear(format!("{error:#}")))?;
         Ok(Place { broker, queue, prefixes: prefixes(&config, route), broker_name })
     }
 

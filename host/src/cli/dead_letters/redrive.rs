@@ -15,7 +15,6 @@ use self::progress::Progress;
 use self::summary::Summary;
 use super::place::{Place, PlaceArguments};
 use super::rate::{Rate, parse_rate};
-use crate::broker::Broker as _;
 use crate::cli::style::Style;
 use crate::cli::{FAILED, WRONG};
 use crate::dead_letters::redrive::{Done, Ended, Redrive, redrive as put_back};
@@ -119,7 +118,7 @@ async fn run(place: &Place, wanted: &Redrive) -> anyhow::Result<(Done, Ended)> {
     let mut progress = Progress::new();
     let stopped = stop.clone();
     let result = {
-        let work = put_back(&place.broker, wanted, &stop, |done| progress.show(done));
+        let work = put_back(&*place.broker, wanted, &stop, |done| progress.show(done));
         tokio::pin!(work);
         loop {
             tokio::select! {
