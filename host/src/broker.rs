@@ -66,6 +66,12 @@ pub trait Consumer: Send {
         CancellationToken::new()
     }
 
+    /// A delivery that was handed back through this consumer and comes out again by it, where there is one now. Those come before
+    /// others from [`Consumer::next`] as well. By default none: what goes back is the broker's.
+    fn given_back(&mut self) -> Option<Delivery> {
+        None
+    }
+
     /// Takes no more messages; those that were delivered can still be settled. Prefetched messages that
     /// nobody has seen go back.
     async fn stop(&mut self);
@@ -105,10 +111,27 @@ pub struct Delivery {
     pub origin: Origin,
     /// The broker says that it handed this message over before.
     pub redelivered: bool,
+    /// What else is known of earlier hand-overs.
+    pub earlier: Earlier,
     /// Settles this delivery, on the channel, assignment or lease that it came on (rule 13).
     pub settler: Arc<dyn Settler>,
     /// Cancelled when this delivery can no longer be settled.
     pub lost: CancellationToken,
+}
+
+/// What a broker, or its driver here, remembers of earlier hand-overs of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Earlier {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// It may have been in work when the host that had it ended without order.
+    UnderWay {
+        /// Attempts that are known to have ended so, the host's end included.
+        interruptions: u32,
+    },
+    /// Its outcome is durable already; only the settle was lost (rule 13).
+    Done,
 }
 
 /// How a message reached its source, as far as the broker says.
@@ -135,11 +158,34 @@ pub struct Position {
     pub group: Arc<str>,
 }
 
+impl Position {
+    /// Whether the other place is in the same partition, and later.
+    #[must_use]
+    pub fn is_before(&self, other: &Self) -> bool {
+        self.topic == other.topic && self.partition == other.partition && self.offset < other.offset
+    }
+}
+
 /// Settles one delivery, once.
 #[async_trait]
 pub trait Settler: Send + Sync {
     /// Tells the broker. `Gone` means that the delivery is the broker's again and will come back.
     async fn settle(&self, settlement: Settlement) -> Result<(), SettleError>;
+
+    /// An attempt begins. For a broker that can remember which were under way.
+    fn attempt_begins(&self) {}
+
+    /// The attempt that was begun has ended, or was given up.
+    fn attempt_ends(&self) {}
+
+    /// Has the broker keep, for whoever gets the message next, that so many attempts on it ended without a result, should
+    /// nothing more be heard from here. Returns once it is kept. By default brokers keep nothing.
+    ///
+    /// # Errors
+    /// It may not be kept.
+    async fn note_interruptions(&self, _count: u32) -> Result<(), SettleError> {
+        Ok(())
+    }
 }
 
 /// What a broker can be told of a delivery.
@@ -192,13 +238,22 @@ pub struct Plan {
     pub tiers: Vec<Tier>,
     /// Every topic that the route may publish to.
     pub topics: Vec<Topic>,
+    /// Topics that messages are put back on, having been there before: how those keep what is theirs is their affair.
+    pub origins: Vec<Topic>,
 }
 
 impl Plan {
     /// A route that consumes and publishes nowhere.
     #[must_use]
     pub fn new(route: &str, source: &str) -> Self {
-        Self { route: route.to_owned(), source: source.to_owned(), group: None, tiers: Vec::new(), topics: Vec::new() }
+        Self {
+            route: route.to_owned(),
+            source: source.to_owned(),
+            group: None,
+            tiers: Vec::new(),
+            topics: Vec::new(),
+            origins: Vec::new(),
+        }
     }
 }
 
@@ -257,6 +312,8 @@ pub struct Capabilities {
     pub answers_settles: bool,
     /// Its messages stand in partitions, so that ordering can go by those.
     pub partitions: bool,
+    /// It may tell of a delivery that another host had it in work when that ended ([`Earlier::UnderWay`]).
+    pub tells_of_interruptions: bool,
     /// What it can remember of starts since the last copy, in a sentence for people (rule 9).
     pub remembers_starts: &'static str,
 }

@@ -35,7 +35,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-pub use broker::{BrokerConfig, MemoryConfig, RabbitMqConfig};
+pub use broker::{BrokerConfig, KafkaConfig, MemoryConfig, RabbitMqConfig};
 pub use error::ConfigError;
 pub(crate) use error::Report;
 pub use handler::{CommandConfig, HandlerConfig, HttpConfig, JudgeConfig};
@@ -80,6 +80,8 @@ struct Places {
     policy_digest: Option<Range<usize>>,
     tiers: Option<Range<usize>>,
     max_retry_delay: Option<Range<usize>>,
+    group: Option<Range<usize>>,
+    ordering: Option<Range<usize>>,
 }
 
 impl Config {

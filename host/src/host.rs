@@ -172,7 +172,9 @@ impl Host {
     /// have it.
     pub async fn start(spec: HostSpec) -> anyhow::Result<Self> {
         let state = spec.state.as_deref().map(StateFolder::take).transpose()?;
-        let suspects = state.as_ref().and_then(|state| Suspects::open(state.path(), state.ended_badly()));
+        let told = spec.routes.iter().any(|hosted| hosted.route.broker.capabilities().tells_of_interruptions);
+        let ended_badly = state.as_ref().is_some_and(StateFolder::ended_badly);
+        let suspects = Suspects::open(state.as_ref().map(StateFolder::path), ended_badly, told);
         let engine = Engine::new(spec.limits.clone()).context("cannot start the policy engine")?;
         let route_policies = spec.routes.iter().map(|hosted| hosted.route_policy(&spec.limits)).collect();
         let policies = Policies::start(engine, spec.policies, route_policies, spec.observer.clone()).await?;

@@ -178,6 +178,7 @@ impl RouteSpec {
             group: self.group.clone(),
             tiers: self.tiers.clone(),
             topics: self.dead_letters.values().cloned().collect(),
+            origins: Vec::new(),
         }
     }
 }

@@ -171,12 +171,13 @@ impl Broker for MemoryBroker {
             tiers: true,
             answers_settles: true,
             partitions: false,
+            tells_of_interruptions: false,
             remembers_starts: "that a message was handed over before, until the process ends: messages do not outlive it",
         }
     }
 
     async fn prepare(&self, plan: &Plan) -> Result<Prepared, BrokerError> {
-        for topic in &plan.topics {
+        for topic in plan.topics.iter().chain(&plan.origins) {
             match topic {
                 Topic::Named(name) => drop(self.queue(name)),
                 Topic::Exchange { .. } => {

@@ -142,6 +142,7 @@ impl Broker for RabbitMq {
             tiers: true,
             answers_settles: false,
             partitions: false,
+            tells_of_interruptions: false,
             remembers_starts: "a redelivered flag; quorum queues also count hand-overs, innocent prefetched ones \
                                included, so the host notes in its state folder what ran alone when it ended",
         }

@@ -32,7 +32,7 @@ pub struct SendArguments {
     #[arg(short, long, value_name = "NAME")]
     pub broker: Option<String>,
 
-    /// The queue to publish to
+    /// The queue or topic to publish to
     #[arg(value_name = "TOPIC")]
     pub topic: String,
 
@@ -47,6 +47,10 @@ pub struct SendArguments {
     /// The message's id; without it, a random one
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
+
+    /// The message's key, as a text: it chooses the partition on Kafka
+    #[arg(short, long, value_name = "KEY")]
+    pub key: Option<String>,
 
     /// A header, as a text; may be given many times
     #[arg(short = 'H', long = "header", value_name = "NAME=VALUE", value_parser = parse_header)]
@@ -74,6 +78,7 @@ Examples:
   reprieve send orders '{\"id\": 7}'
   reprieve send orders --file order.json --content-type application/json
   reprieve send orders -H tenant=acme -n 100 'the same body a hundred times'
+  reprieve send orders --key customer-7 '{\"id\": 7}'
   date | reprieve send --broker main orders
 
 Exit codes:
@@ -128,6 +133,7 @@ fn message(arguments: &SendArguments, body: &Bytes) -> Message {
     let id = arguments.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
     let mut message = Message::new(body.clone()).with_id(id);
     message.properties.content_type.clone_from(&arguments.content_type);
+    message.key = arguments.key.clone().map(Bytes::from);
     message.timestamp = Some(Timestamp::now());
     for (name, value) in &arguments.headers {
         message.headers.push(name.as_str(), value.as_str());
@@ -162,6 +168,9 @@ async fn to_running_host(arguments: &SendArguments, config: &Config, name: &str,
         let mut request = host.request(Method::POST, url.clone()).header("reprieve-id", &id).body(body.clone());
         if let Some(content_type) = &arguments.content_type {
             request = request.header("content-type", content_type);
+        }
+        if let Some(key) = &arguments.key {
+            request = request.header("reprieve-key", key);
         }
         for (name, value) in &arguments.headers {
             request = request.header(format!("reprieve-header-{name}"), value);

@@ -1,5 +1,6 @@
 //! The `[brokers.NAME]` sections.
 
+mod kafka;
 mod rabbitmq;
 
 use std::collections::BTreeMap;
@@ -7,6 +8,7 @@ use std::path::Path;
 
 use toml::Spanned;
 
+pub use self::kafka::KafkaConfig;
 pub use self::rabbitmq::RabbitMqConfig;
 use super::name::check_name;
 use super::section::Section;
@@ -19,6 +21,8 @@ pub enum BrokerConfig {
     Memory(MemoryConfig),
     /// `kind = "rabbitmq"`.
     RabbitMq(RabbitMqConfig),
+    /// `kind = "kafka"`.
+    Kafka(KafkaConfig),
 }
 
 /// A broker in this process.
@@ -35,6 +39,7 @@ impl BrokerConfig {
         match self {
             Self::Memory(_) => "memory",
             Self::RabbitMq(_) => "rabbitmq",
+            Self::Kafka(_) => "kafka",
         }
     }
 
@@ -44,15 +49,17 @@ impl BrokerConfig {
         match &mut self {
             Self::Memory(_) => {}
             Self::RabbitMq(rabbitmq) => rabbitmq.declare = false,
+            Self::Kafka(kafka) => kafka.declare = false,
         }
         self
     }
 
     fn read(section: Section<'_>, folder: &Path) -> Option<Self> {
-        let kind = section.required_text("kind", "add kind = \"rabbitmq\" or kind = \"memory\"")?;
+        let kind = section.required_text("kind", "add kind = \"rabbitmq\", kind = \"kafka\" or kind = \"memory\"")?;
         let broker = match *kind.get_ref() {
             "memory" => Some(Self::Memory(MemoryConfig::read(&section))),
             "rabbitmq" => RabbitMqConfig::read(&section, folder).map(Self::RabbitMq),
+            "kafka" => KafkaConfig::read(&section).map(Self::Kafka),
             other => {
                 report_kind(&section, &kind, other);
                 // Its other keys depend on the kind, so there is nothing to check them against.
@@ -73,9 +80,9 @@ impl MemoryConfig {
 }
 
 fn report_kind(section: &Section<'_>, kind: &Spanned<&str>, other: &str) {
-    let known = ["rabbitmq", "memory"];
+    let known = ["rabbitmq", "kafka", "memory"];
     let (message, cure) = match other {
-        "kafka" | "narad" => (format!("the broker kind \"{other}\" is not in this build yet"), suggest("", &known)),
+        "narad" => (format!("the broker kind \"{other}\" is not in this build yet"), suggest("", &known)),
         _ => (format!("there is no broker kind \"{other}\""), suggest(other, &known)),
     };
     section.problems.error(&kind.span(), message, cure);

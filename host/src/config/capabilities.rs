@@ -5,6 +5,7 @@ use humantime::format_duration;
 use super::Config;
 use super::problem::{Problem, Severity};
 use crate::broker::Capabilities;
+use crate::route::KeySource;
 
 impl Config {
     /// Compares the routes with what their brokers can do, by broker name. What was asked for and cannot be is
@@ -28,6 +29,24 @@ impl Config {
                     ),
                     None => route.tiers.clear(),
                 }
+            }
+            if !capabilities.partitions
+                && let Some(span) = place.ordering.as_ref().filter(|_| route.ordering == Some(KeySource::Partition))
+            {
+                error(
+                    span,
+                    format!("the broker `{}` has no partitions to order route `{}` by", route.broker, route.name),
+                    "write ordering = \"key\" or ordering = \"none\"",
+                );
+            }
+            if !capabilities.partitions
+                && let Some(span) = &place.group
+            {
+                error(
+                    span,
+                    format!("the broker `{}` has no consumer groups", route.broker),
+                    "leave `group` out of this route",
+                );
             }
             if let (Some(delay), Some(span)) = (route.max_retry_delay, &place.max_retry_delay)
                 && delay > capabilities.max_retry_delay

@@ -98,6 +98,7 @@ impl Checks<'_, '_> {
 
     fn names_are_fit(&self, route: &WrittenRoute<'_>) {
         let amqp = matches!(self.broker(route), Some(BrokerConfig::RabbitMq(_)));
+        let kafka = matches!(self.broker(route), Some(BrokerConfig::Kafka(_)));
         let check = |text: &str, span| {
             if text.starts_with(TIER_QUEUE_PREFIX) {
                 self.problems.error(
@@ -110,6 +111,12 @@ impl Checks<'_, '_> {
                     &span,
                     format!("this name has {} bytes; RabbitMQ allows {LONGEST_AMQP_NAME}", text.len()),
                     "write a shorter name",
+                );
+            } else if kafka && !crate::broker::kafka::is_topic_name(text) {
+                self.problems.error(
+                    &span,
+                    format!("`{}` cannot be the name of a topic", text.escape_debug()),
+                    "write at most 249 letters, digits, `.`, `_` and `-`",
                 );
             }
         };
@@ -128,9 +135,14 @@ impl Checks<'_, '_> {
     }
 
     fn dead_letters_are_fit(&self, route: &WrittenRoute<'_>) {
-        if let Some(BrokerConfig::Memory(_)) = self.broker(route) {
+        let without_exchanges = match self.broker(route) {
+            Some(BrokerConfig::Memory(_)) => Some(("the memory broker has no exchanges", "write the name of a queue")),
+            Some(BrokerConfig::Kafka(_)) => Some(("Kafka has no exchanges", "write the name of a topic")),
+            Some(BrokerConfig::RabbitMq(_)) | None => None,
+        };
+        if let Some((message, cure)) = without_exchanges {
             for topic in route.dead_letters.values().filter(|topic| matches!(topic.get_ref(), Topic::Exchange { .. })) {
-                self.problems.error(&topic.span(), "the memory broker has no exchanges", "write the name of a queue");
+                self.problems.error(&topic.span(), message, cure);
             }
         }
         if !route.dead_letters.contains_key(DEFAULT_LABEL) {

@@ -97,5 +97,7 @@ fn places(route: &WrittenRoute<'_>) -> Places {
         policy_digest: route.policy_digest.as_ref().map(Spanned::span),
         tiers: route.tiers_place.clone(),
         max_retry_delay: route.max_retry_delay.as_ref().map(Spanned::span),
+        group: route.group.as_ref().map(Spanned::span),
+        ordering: route.flow.ordering_place.clone(),
     }
 }

@@ -26,6 +26,8 @@ pub struct RouteConfig {
     pub source: String,
     /// What processes the messages.
     pub handler: HandlerConfig,
+    /// The consumer group to consume it in, where the broker has such a thing; `None`: one of the route's own.
+    pub group: Option<String>,
     /// How many messages are held at a time. From 1 to 65535.
     pub concurrency: u16,
     /// How many messages the broker hands over ahead, those in work included; not below `concurrency`, and above it under

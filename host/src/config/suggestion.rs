@@ -9,7 +9,7 @@ pub(super) fn suggest(word: &str, known: &[&str]) -> String {
 }
 
 /// The known word that differs from `word` by a slip of the hand.
-fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let word = word.to_lowercase().replace('-', "_");
     let distance = |candidate: &str| strsim::osa_distance(&word, &candidate.replace('-', "_"));
     let near = known.iter().copied().min_by_key(|candidate| distance(candidate))?;

@@ -282,7 +282,7 @@ impl Run<'_> {
             let id = delivery.message.id.as_deref().unwrap_or("without an id");
             format!("dead letter {id} belongs on '{target}': {error}; declare that queue, or name another with --to")
         })?;
-        let plan = Plan { topics: vec![topic], ..Plan::new("redrive", &self.wanted.queue) };
+        let plan = Plan { origins: vec![topic], ..Plan::new("redrive", &self.wanted.queue) };
         self.broker.prepare(&plan).await.map_err(|error| error.to_string())?;
         self.checked.insert(target.to_owned());
         Ok(())

@@ -145,7 +145,15 @@ fn minimal(past: &Past, note: &Note<'_>, rules: &Rules, text: usize) -> Headers 
 fn origin<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Vec<(&'r str, HeaderValue)> {
     let names = &rules.names;
     if past.origin_noted {
-        return [&names.origin_exchange, &names.origin_routing_key, &names.origin_timestamp]
+        let noted = [
+            &names.origin_exchange,
+            &names.origin_routing_key,
+            &names.origin_timestamp,
+            &names.origin_partition,
+            &names.origin_offset,
+            &names.origin_group,
+        ];
+        return noted
             .into_iter()
             .filter_map(|name| Some((name.as_str(), names.kept(&arrival.message, past, name)?.clone())))
             // We write texts only, and a sender can pose as a copy of ours: what cannot be read as text is not kept.
@@ -153,11 +161,16 @@ fn origin<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Vec<(&'r str,
             .collect();
     }
     let now = |name: &'r str, value: Option<&str>| Some((name, HeaderValue::from(value?)));
+    let position = arrival.origin.position.as_ref();
+    let (partition, offset) = (position.map(|at| at.partition.to_string()), position.map(|at| at.offset.to_string()));
     let timestamp = arrival.message.timestamp.map(|at| (names.origin_timestamp.as_str(), at.to_string().into()));
     [
         now(&names.origin_exchange, arrival.origin.exchange.as_deref()),
         now(&names.origin_routing_key, arrival.origin.routing_key.as_deref()),
         timestamp,
+        now(&names.origin_partition, partition.as_deref()),
+        now(&names.origin_offset, offset.as_deref()),
+        now(&names.origin_group, position.map(|at| &*at.group)),
     ]
     .into_iter()
     .flatten()

@@ -14,6 +14,7 @@ use settling::Settling;
 use super::arrival::Past;
 use super::attributes::attributes;
 use super::resolve::{Outcome, Resolved, Situation, resolve};
+use super::rules::DEFAULT_LABEL;
 use super::{
     Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Pause, Rules, Work, fallback,
 };
@@ -248,7 +249,15 @@ impl Machine {
         let ruling = Ruling { error_kind: failure.error.kind.clone(), maker, verdict, fault, overridden };
         let to = match outcome {
             Outcome::Again { wait } => return self.retry(wait, ruling, now, effects),
-            Outcome::Requeue { cooldown } => return self.cool_down(cooldown, ruling, effects),
+            Outcome::Requeue { cooldown } => {
+                let dead_letter = self.rules.dead_letters.get(DEFAULT_LABEL).map(|topic| {
+                    let (error, ruling) = (failure.error.clone(), Some(ruling.clone()));
+                    let (id, to) =
+                        (self.copy_id(failure.seed, now), Destination::DeadLetter(Target::Topic(topic.clone())));
+                    Publishing::new(Copied { id, error, failed_at: failure.now, ruling, to })
+                });
+                return self.cool_down(cooldown, ruling, dead_letter, effects);
+            }
             Outcome::Drop => {
                 let report = Box::new(EventKind::Dropped { subject: self.subject(), ruling });
                 return self.acknowledge(Ending::Dropped, Some(report), effects);

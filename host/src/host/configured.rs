@@ -7,10 +7,13 @@ use std::sync::Arc;
 use anyhow::Context;
 
 use super::{HostSpec, HostedRoute};
+use crate::broker::kafka::{Kafka, KafkaSettings};
 use crate::broker::memory::MemoryBroker;
 use crate::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
 use crate::broker::{Broker, BrokerError};
-use crate::config::{BrokerConfig, Config, ConfigError, HandlerConfig, PoliciesConfig, RabbitMqConfig, RouteConfig};
+use crate::config::{
+    BrokerConfig, Config, ConfigError, HandlerConfig, KafkaConfig, PoliciesConfig, RabbitMqConfig, RouteConfig,
+};
 use crate::delivery::Doubling;
 use crate::handler::command::{CommandHandler, CommandSettings};
 use crate::handler::http::{HttpHandler, HttpSettings};
@@ -81,6 +84,7 @@ pub(crate) fn broker(name: &str, config: &BrokerConfig) -> anyhow::Result<Arc<dy
     Ok(match config {
         BrokerConfig::Memory(_) => anyhow::bail!("broker {name:?} is inside the running host"),
         BrokerConfig::RabbitMq(settings) => Arc::new(rabbitmq(name, settings)?),
+        BrokerConfig::Kafka(settings) => Arc::new(Kafka::new(&kafka(name, settings))?),
     })
 }
 
@@ -95,6 +99,18 @@ fn rabbitmq(name: &str, settings: &RabbitMqConfig) -> Result<RabbitMq, BrokerErr
         consumer_timeout: settings.consumer_timeout,
         ..RabbitMqSettings::new(name, "")
     })
+}
+
+fn kafka(name: &str, config: &KafkaConfig) -> KafkaSettings {
+    let client = config.settings.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect();
+    KafkaSettings {
+        name: name.to_owned(),
+        servers: config.servers.clone(),
+        client,
+        declare: config.declare,
+        publish_timeout: config.publish_timeout,
+        window: config.window,
+    }
 }
 
 /// The host's store, where a route needs one.
@@ -125,6 +141,7 @@ fn hosted(
     let broker = brokers.get(&config.broker).context("a checked configuration names only brokers that are there")?;
     let work = work(&config.handler).with_context(|| format!("route `{}`", config.name))?;
     let mut route = RouteSpec::new(&config.name, &config.source, Arc::clone(broker), work);
+    route.group.clone_from(&config.group);
     route.concurrency = config.concurrency;
     route.prefetch = config.prefetch;
     route.ordering.clone_from(&config.ordering);

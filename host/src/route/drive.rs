@@ -15,7 +15,7 @@ use super::intake::Epoch;
 use super::memory::{CopyKey, Remembered};
 use super::suspects::{Part, Turn};
 use super::{Route, RouteWork, park};
-use crate::broker::{Delivery, Settlement};
+use crate::broker::{Delivery, Earlier, Settlement, Settler};
 use crate::delivery::{
     Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work,
 };
@@ -71,11 +71,15 @@ impl Route {
         let may_be_known = delivery.redelivered && !self.memory.is_empty();
         let key = may_be_known.then(|| CopyKey::of(&delivery.message)).flatten();
         let suspicion = self.suspicion.as_ref();
-        let part = suspicion.and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered));
+        let part = suspicion
+            .and_then(|suspicion| suspicion.arrives(&delivery.message, delivery.redelivered, delivery.earlier));
         let known = match key.and_then(|key| self.memory.take(key)) {
             // The outcome of this copy is durable already; only its ack was lost (rule 13).
             Some(Remembered::Done) => return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await,
             Some(Remembered::Open(known)) => Some(known),
+            None if delivery.earlier == Earlier::Done => {
+                return self.acknowledge_unrun(delivery, epoch, SkipReason::AckLost).await;
+            }
             None => part.as_ref().and_then(Part::known),
         };
         if self.spec.deduplicate.is_some() && Box::pin(self.is_duplicate(&delivery.message, &delivery.origin)).await {
@@ -172,14 +176,21 @@ impl Route {
         Circumstances { health, seed: RandomState::new().hash_one(0) }
     }
 
-    async fn attempt(self: Arc<Self>, call: Call, known: KnownStarts, turn: Option<Turn>) -> Input {
+    async fn attempt(
+        self: Arc<Self>,
+        call: Call,
+        known: KnownStarts,
+        turn: Option<Turn>,
+        settler: Arc<dyn Settler>,
+    ) -> Input {
         let RouteWork::Handle { handler, timeout: limit } = &self.spec.work else {
             unreachable!("a machine that judges runs no handler")
         };
         let _note = match &turn {
-            Some(turn) => turn.note(known).await,
+            Some(turn) => turn.note(known, &*settler).await,
             None => None,
         };
+        let _running = Running::begin(settler);
         let begin = Instant::now();
         let result = timeout(*limit, panic::caught(handler.handle(&call)))
             .await
@@ -205,6 +216,22 @@ impl Route {
         let (name, source) = (Arc::clone(&self.spec.name), Arc::clone(&self.spec.source));
         let parked = tokio::task::spawn_blocking(move || park::park(&folder, &name, &source, &parcel)).await;
         parked.unwrap_or_else(|error| Err(error.to_string()))
+    }
+}
+
+/// An attempt that runs, as the broker is told of it.
+struct Running(Arc<dyn Settler>);
+
+impl Running {
+    fn begin(settler: Arc<dyn Settler>) -> Self {
+        settler.attempt_begins();
+        Self(settler)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.attempt_ends();
     }
 }
 
@@ -250,6 +277,10 @@ impl Life<'_> {
     fn start(&mut self, start: Input) {
         match self.part.clone() {
             None => self.take(start),
+            Some(part) if let Some(turn) = part.turn_now() => {
+                self.turn = Some(turn);
+                self.take(start);
+            }
             Some(part) => self.operation = UnderWay(Some(Box::pin(async move { (start, Some(part.turn().await)) }))),
         }
     }
@@ -280,7 +311,8 @@ impl Life<'_> {
             Effect::Run { attempt } => {
                 let call = Call { own_traceparent, ..self.machine.call(attempt) };
                 let (known, turn) = (self.machine.known_starts(), self.turn.take());
-                self.begin(route.attempt(call, known, turn));
+                let settler = Arc::clone(&self.delivery.settler);
+                self.begin(route.attempt(call, known, turn, settler));
             }
             Effect::Judge(failure) => {
                 self.begin(async move {

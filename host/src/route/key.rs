@@ -25,6 +25,9 @@ pub enum KeySource {
     Header(String),
     /// The value at this JSON pointer (RFC 6901) in the body.
     Json(String),
+    /// The partition that the message was first read from, where the broker has such a thing. Not written as a key: it is an
+    /// ordering of its own.
+    Partition,
 }
 
 /// Why a text names no place of a key.
@@ -85,6 +88,7 @@ impl fmt::Display for KeySource {
             Self::Id => f.write_str("id"),
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Json(pointer) => write!(f, "json:{pointer}"),
+            Self::Partition => f.write_str("partition"),
         }
     }
 }
@@ -115,9 +119,14 @@ impl KeySource {
                     return Some(KeyDigest::of(key));
                 }
                 // A copy comes out of its tier with the queue's name as routing key; the first one stands in its headers.
-                let is_our_copy = message.headers.text(&names.route) == Some(route);
-                let first = is_our_copy.then(|| message.headers.text(&names.origin_routing_key)).flatten();
+                let first = of_first(message, names, route, &names.origin_routing_key);
                 first.or(origin.routing_key.as_deref()).map(|key| KeyDigest::of(key.as_bytes()))
+            }
+            Self::Partition => {
+                // A copy comes out of a partition of its tier.
+                let first = of_first(message, names, route, &names.origin_partition).map(str::to_owned);
+                let now = || origin.position.as_ref().map(|position| position.partition.to_string());
+                first.or_else(now).map(|partition| KeyDigest::of(partition.as_bytes()))
             }
             Self::Id => message.id.as_ref().map(|id| KeyDigest::of(id.as_bytes())),
             Self::Header(name) => header(message.headers.get(name)?),
@@ -132,6 +141,12 @@ impl KeySource {
             }
         }
     }
+}
+
+/// What a copy of this route says of the message that it was made of.
+fn of_first<'m>(message: &'m Message, names: &HeaderNames, route: &str, name: &str) -> Option<&'m str> {
+    let is_our_copy = message.headers.text(&names.route) == Some(route);
+    is_our_copy.then(|| message.headers.text(name)).flatten()
 }
 
 fn header(value: &HeaderValue) -> Option<KeyDigest> {
@@ -149,6 +164,7 @@ fn header(value: &HeaderValue) -> Option<KeyDigest> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::broker::Position;
 
     fn digest(source: &str, message: &Message, routing_key: Option<&str>) -> Option<KeyDigest> {
         let origin = Origin { exchange: None, routing_key: routing_key.map(str::to_owned), ..Origin::default() };
@@ -186,6 +202,27 @@ mod tests {
         };
         assert_eq!(digest("key", &copy("orders"), Some("orders-queue")), key("eu"));
         assert_eq!(digest("key", &copy("bills"), Some("orders-queue")), key("orders-queue"), "another route's copy");
+    }
+
+    #[test]
+    fn the_partition_is_the_one_that_a_message_was_first_read_from() {
+        let names = HeaderNames::new("reprieve-");
+        let digest = |message: &Message, partition: Option<i32>| {
+            let position = partition.map(|partition| Position {
+                topic: "orders".into(),
+                partition,
+                offset: 7,
+                group: "reprieve.orders".into(),
+            });
+            KeySource::Partition.digest(message, &Origin { position, ..Origin::default() }, &names, "orders")
+        };
+        let copy = |route: &str| {
+            Message::new("b").with_header("reprieve-route", route).with_header("reprieve-origin-partition", "3")
+        };
+        assert_eq!(digest(&Message::new("b"), Some(3)), key("3"));
+        assert_eq!(digest(&copy("orders"), Some(0)), key("3"));
+        assert_eq!(digest(&copy("bills"), Some(0)), key("0"), "another route's copy");
+        assert_eq!(digest(&Message::new("b"), None), None);
     }
 
     #[test]

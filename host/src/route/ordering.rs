@@ -44,13 +44,15 @@ pub(super) struct OrderedConsumer {
     /// Each key's deliveries in the order of their arrival. No key is here without a delivery. The broker bounds
     /// them: no more are unsettled than were asked for in advance.
     waiting: HashMap<KeyDigest, VecDeque<Delivery>>,
+    /// These have their lane, or need none.
+    ready: VecDeque<Delivery>,
     /// Prefetched when the consumer was stopped.
     untaken: Vec<Delivery>,
 }
 
 impl OrderedConsumer {
     pub(super) fn new(route: Arc<Route>, inner: Box<dyn Consumer>) -> Self {
-        Self { route, inner, waiting: HashMap::new(), untaken: Vec::new() }
+        Self { route, inner, waiting: HashMap::new(), ready: VecDeque::new(), untaken: Vec::new() }
     }
 
     fn gauge(&self) -> &Gauge {
@@ -63,11 +65,41 @@ impl OrderedConsumer {
         if !self.waiting.contains_key(&key)
             && let Some(lane) = self.route.lanes.claim(key, false)
         {
-            return Some(with_lane(delivery, lane));
+            // What freed the lane may have gone back, and is older.
+            self.take_back();
+            if !self.waiting.contains_key(&key) {
+                return Some(with_lane(delivery, lane));
+            }
+            // The lane's end is told, since somebody waits for it.
+            self.wait(key, delivery);
+            return None;
         }
-        self.waiting.entry(key).or_default().push_back(delivery);
-        self.gauge().inc();
+        self.wait(key, delivery);
         None
+    }
+
+    /// Puts a delivery where its place in the log says; behind all others where it has none.
+    fn wait(&mut self, key: KeyDigest, delivery: Delivery) {
+        let place = delivery.origin.position.as_ref();
+        let is_later =
+            |other: &Delivery| place.zip(other.origin.position.as_ref()).is_some_and(|(it, other)| it.is_before(other));
+        let queue = self.waiting.entry(key).or_default();
+        let index = queue.iter().rposition(|other| !is_later(other)).map_or(0, |before| before + 1);
+        queue.insert(index, delivery);
+        self.gauge().inc();
+    }
+
+    /// Has what was handed back wait in its place, before a lane is given to what came later.
+    fn take_back(&mut self) {
+        while let Some(delivery) = self.inner.given_back() {
+            let Some(key) = self.route.ordering_key(&delivery) else {
+                self.ready.push_back(delivery);
+                continue;
+            };
+            self.wait(key, delivery);
+            let next = self.resume(key);
+            self.ready.extend(next);
+        }
     }
 
     /// The next delivery of a key that has become free.
@@ -92,10 +124,17 @@ impl OrderedConsumer {
 impl Consumer for OrderedConsumer {
     async fn next(&mut self) -> Result<Delivery, BrokerError> {
         loop {
-            while let Some(key) = self.route.lanes.next_freed() {
-                if let Some(delivery) = self.resume(key) {
-                    return Ok(delivery);
-                }
+            self.take_back();
+            while self.ready.is_empty()
+                && let Some(key) = self.route.lanes.next_freed()
+            {
+                // What freed the lane was handed back before it did.
+                self.take_back();
+                let next = self.resume(key);
+                self.ready.extend(next);
+            }
+            if let Some(delivery) = self.ready.pop_front() {
+                return Ok(delivery);
             }
             tokio::select! {
                 biased;
@@ -169,5 +208,17 @@ struct InLane {
 impl Settler for InLane {
     async fn settle(&self, settlement: Settlement) -> Result<(), SettleError> {
         self.settler.settle(settlement).await
+    }
+
+    fn attempt_begins(&self) {
+        self.settler.attempt_begins();
+    }
+
+    fn attempt_ends(&self) {
+        self.settler.attempt_ends();
+    }
+
+    async fn note_interruptions(&self, count: u32) -> Result<(), SettleError> {
+        self.settler.note_interruptions(count).await
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! After an end that was not orderly, what the broker hands over again was in work, or only prefetched, at that moment. Each
 //! of those is run alone in the whole host, so that another end is put down to nobody else; and noted on disk before it is,
-//! so that the next start knows. Where the end before was orderly nothing of this is in the way.
+//! so that the next start knows. Where the end before was orderly nothing of this is in the way, unless a broker tells of
+//! messages that another host had in work when it ended: those are run in the same way.
 
 mod ledger;
 
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::memory::CopyKey;
+use crate::broker::{Earlier, Settler};
 use crate::delivery::KnownStarts;
 use crate::message::Message;
 use ledger::Ledger;
@@ -28,25 +30,44 @@ const LONGEST: Duration = Duration::from_secs(15 * 60);
 pub(crate) struct Suspects {
     /// Attempts share it, those of suspects have it alone. It is fair: a suspect is next once it asks.
     turns: Arc<RwLock<()>>,
-    ledger: Ledger,
+    /// `None` where there is no state folder.
+    ledger: Option<Ledger>,
+    /// The host that was before on this state folder did not end in order, or one earlier did not.
+    ended_badly: bool,
+    /// A broker may tell of suspects at any time: every attempt takes its turn.
+    always: bool,
     /// Routes that still expect suspects, and suspects that are here.
     in_doubt: AtomicUsize,
 }
 
 impl Suspects {
-    /// What is known in the state folder. `None` where nothing is to be suspected: the end before was orderly, and no
-    /// message is left that ended the host earlier.
-    pub(crate) fn open(state: &Path, ended_badly: bool) -> Option<Arc<Self>> {
-        let ledger = Ledger::open(state);
-        if !ended_badly && ledger.is_empty() {
+    /// What is known in the state folder, where there is one. `None` where nothing is to be suspected: the end before was
+    /// orderly, no message is left that ended the host earlier, and no broker of this host tells of other hosts' ends
+    /// (`always`).
+    pub(crate) fn open(state: Option<&Path>, ended_badly: bool, always: bool) -> Option<Arc<Self>> {
+        let ledger = state.map(Ledger::open);
+        let ended_badly = ledger.as_ref().is_some_and(|ledger| ended_badly || !ledger.is_empty());
+        if !ended_badly && !always {
             return None;
         }
-        warn!("the host did not end in order: messages that were under way run alone until the others come");
-        Some(Arc::new(Self { turns: Arc::default(), ledger, in_doubt: AtomicUsize::new(0) }))
+        if ended_badly {
+            warn!("the host did not end in order: messages that were under way run alone until the others come");
+        }
+        Some(Arc::new(Self { turns: Arc::default(), ledger, ended_badly, always, in_doubt: AtomicUsize::new(0) }))
+    }
+
+    fn known(&self, key: &CopyKey) -> Option<KnownStarts> {
+        self.ledger.as_ref()?.known(key)
+    }
+
+    fn forget(&self, key: &CopyKey) {
+        if let Some(ledger) = &self.ledger {
+            ledger.forget(key);
+        }
     }
 
     fn is_over(&self) -> bool {
-        self.in_doubt.load(Ordering::Acquire) == 0 && self.ledger.is_empty()
+        self.in_doubt.load(Ordering::Acquire) == 0 && self.ledger.as_ref().is_none_or(Ledger::is_empty)
     }
 }
 
@@ -64,19 +85,28 @@ pub(super) struct Suspicion {
 
 impl Suspicion {
     pub(super) fn new(suspects: Arc<Suspects>, route: Arc<str>, prefetch: u16) -> Self {
-        suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
-        Self { suspects, route, enough: prefetch.max(1).into(), fresh: AtomicU32::new(0), begun: OnceLock::new() }
+        let enough = prefetch.max(1).into();
+        let fresh = if suspects.ended_badly {
+            suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
+            0
+        } else {
+            enough
+        };
+        Self { suspects, route, enough, fresh: AtomicU32::new(fresh), begun: OnceLock::new() }
     }
 
     /// How the attempts of a delivery that has just arrived are to be run; `None` once nothing is suspected any more.
-    pub(super) fn arrives(&self, message: &Message, redelivered: bool) -> Option<Part> {
+    pub(super) fn arrives(&self, message: &Message, redelivered: bool, earlier: Earlier) -> Option<Part> {
+        if let Earlier::UnderWay { interruptions } = earlier {
+            return Some(Part::new(Arc::clone(&self.suspects), Some(CopyKey::alike(message)), interruptions));
+        }
         if self.suspects.is_over() {
-            return None;
+            return self.suspects.always.then(|| Part::new(Arc::clone(&self.suspects), None, 0));
         }
         let goes_on = self.goes_on(redelivered);
         let key = redelivered.then(|| CopyKey::alike(message));
-        let suspected = key.filter(|key| goes_on || self.suspects.ledger.known(key).is_some());
-        Some(Part::new(Arc::clone(&self.suspects), suspected))
+        let suspected = key.filter(|key| goes_on || self.suspects.known(key).is_some());
+        Some(Part::new(Arc::clone(&self.suspects), suspected, 0))
     }
 
     fn goes_on(&self, redelivered: bool) -> bool {
@@ -112,19 +142,33 @@ pub(super) struct Part {
     suspects: Arc<Suspects>,
     /// The copy, where it is a suspect; else it only stays out of their way.
     suspected: Option<CopyKey>,
+    /// What the broker knows of attempts that ended with their host.
+    interruptions: u32,
 }
 
 impl Part {
-    fn new(suspects: Arc<Suspects>, suspected: Option<CopyKey>) -> Self {
+    fn new(suspects: Arc<Suspects>, suspected: Option<CopyKey>, interruptions: u32) -> Self {
         if suspected.is_some() {
             suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
         }
-        Self { suspects, suspected }
+        Self { suspects, suspected, interruptions }
     }
 
-    /// What earlier starts of the host noted of this copy.
+    /// What earlier starts of this host, and of others, noted of this copy. Both count the same attempts, and each may have
+    /// missed some: the greater one is nearer.
     pub(super) fn known(&self) -> Option<KnownStarts> {
-        self.suspects.ledger.known(self.suspected.as_ref()?)
+        let count = self.interruptions;
+        let told = (count > 0).then_some(KnownStarts { starts: count, interruptions: count, requeues: 0 });
+        let noted = self.suspects.known(self.suspected.as_ref()?);
+        told.into_iter().chain(noted).max_by_key(|known| known.interruptions)
+    }
+
+    /// Leave to run an attempt, where nobody is in the way.
+    pub(super) fn turn_now(&self) -> Option<Turn> {
+        if self.suspected.is_some() {
+            return None;
+        }
+        Arc::clone(&self.suspects.turns).try_read_owned().ok().map(Turn::Shared)
     }
 
     /// Waits until an attempt may run. It may as long as the turn is held.
@@ -139,7 +183,7 @@ impl Part {
     /// The delivery's outcome is durable: its copy has not ended the host and will not.
     pub(super) fn is_cleared(&self) {
         if let Some(key) = &self.suspected {
-            self.suspects.ledger.forget(key);
+            self.suspects.forget(key);
         }
     }
 }
@@ -162,22 +206,31 @@ pub(super) enum Turn {
 }
 
 impl Turn {
-    /// Notes a suspect on disk before it runs. If the host ends before the note is dropped, this attempt counts as an
-    /// interruption at the next start.
-    pub(super) async fn note(&self, known: KnownStarts) -> Option<Note> {
+    /// Notes a suspect before it runs: on disk, and with a broker that keeps such. If the host ends before the note is dropped,
+    /// this attempt counts as an interruption at the next start, and where the message is handed over next.
+    pub(super) async fn note(&self, known: KnownStarts, settler: &dyn Settler) -> Option<Note> {
         let Self::Alone { part, .. } = self else { return None };
         let key = part.suspected?;
         let note = Note { suspects: Arc::clone(&part.suspects), key };
         let suspects = Arc::clone(&part.suspects);
         let died = KnownStarts { interruptions: known.interruptions.saturating_add(1), ..known };
-        let noted = tokio::task::spawn_blocking(move || suspects.ledger.note(&key, died)).await;
-        let error = match noted {
-            Ok(Ok(())) => return Some(note),
-            Ok(Err(error)) => error.to_string(),
-            Err(error) => error.to_string(),
-        };
+        let noted = tokio::task::spawn_blocking(move || match &suspects.ledger {
+            Some(ledger) => ledger.note(&key, died),
+            None => Ok(()),
+        })
+        .await;
         // Not running it would hold the whole host up for what may be an innocent message.
-        warn!(%error, "a message that may have ended the host is run without a note of it: free some space in the state folder");
+        if let Some(error) =
+            noted.map_or_else(|error| Some(error.to_string()), |noted| noted.err().map(|error| error.to_string()))
+        {
+            warn!(
+                error,
+                "a message that may have ended the host is run without a note of it: free some space in the state folder"
+            );
+        }
+        if let Err(error) = settler.note_interruptions(died.interruptions).await {
+            warn!(%error, "a message that may have ended a host is run, and its broker may not know of it");
+        }
         Some(note)
     }
 }
@@ -191,7 +244,7 @@ pub(super) struct Note {
 
 impl Drop for Note {
     fn drop(&mut self) {
-        self.suspects.ledger.forget(&self.key);
+        self.suspects.forget(&self.key);
     }
 }
 

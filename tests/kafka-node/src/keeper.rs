@@ -116,6 +116,7 @@ mod tests {
             .args([&folder.join(IDS), &folder])
             .args(["sleep", "600"])
             .stdin(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .unwrap();
         wait_until(|| ids(&folder).unwrap().is_some());

@@ -1,7 +1,7 @@
 //! What a topic holds, byte for byte.
 
 use bytes::Bytes;
-use rdkafka::message::{Header, Headers as _, Message as _, OwnedHeaders};
+use rdkafka::message::{Header, Headers as _, OwnedHeaders};
 
 /// A record, to be put or as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

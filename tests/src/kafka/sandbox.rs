@@ -37,9 +37,9 @@ impl Sandbox {
     #[must_use]
     pub fn on(server: &str) -> Self {
         let id = uuid::Uuid::new_v4().simple().to_string();
-        let config = config(server);
+        let mut config = config(server);
         let admin = config.create().expect("a client");
-        let producer = config.clone().set("acks", "all").set("linger.ms", "0").create().expect("a producer");
+        let producer = config.set("acks", "all").set("linger.ms", "0").create().expect("a producer");
         Self { id, server: server.to_owned(), names: Mutex::default(), admin, producer }
     }
 
@@ -188,13 +188,16 @@ impl Default for Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         let names = std::mem::take(&mut *self.names.lock().unwrap_or_else(PoisonError::into_inner));
+        if names.is_empty() {
+            return;
+        }
         let admin: AdminClient<_> = config(&self.server).create().expect("a client");
         // The test's own runtime may be ending.
         let cleaning = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             runtime.block_on(async {
-                let groups = admin.delete_groups(&names, &options()).await;
+                let groups = admin.delete_groups(&names, &AdminOptions::new().request_timeout(Some(DEADLINE))).await;
                 let topics = admin.delete_topics(&names, &options()).await;
                 // Most names are none of groups, and one with members that are just leaving cannot be deleted.
                 drop(groups.expect("an answer of the broker"));

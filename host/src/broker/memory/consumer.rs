@@ -7,7 +7,7 @@ use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
 use super::queue::{Queue, Taken};
-use crate::broker::{BrokerError, Consumer, Delivery, Origin, SettleError, Settlement, Settler};
+use crate::broker::{BrokerError, Consumer, Delivery, Earlier, Origin, SettleError, Settlement, Settler};
 
 /// A consumer of one queue. Dropping it puts what it has not settled back.
 pub(super) struct MemoryConsumer {
@@ -46,7 +46,8 @@ impl Consumer for MemoryConsumer {
                 Taken::Message { delivery, message, redelivered } => {
                     let settler = Arc::new(MemorySettler { queue: Arc::clone(&self.queue), delivery });
                     let origin = Origin::default();
-                    return Ok(Delivery { message, origin, redelivered, settler, lost: self.lost.clone() });
+                    let (earlier, lost) = (Earlier::Nothing, self.lost.clone());
+                    return Ok(Delivery { message, origin, redelivered, earlier, settler, lost });
                 }
                 Taken::Nothing { until: None } => changed.await,
                 Taken::Nothing { until: Some(due) } => {

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::convert::{self, short};
 use super::reason::reason;
 use super::session::Session;
-use crate::broker::{BrokerError, Consumer, Delivery, Origin, SettleError, Settlement, Settler};
+use crate::broker::{BrokerError, Consumer, Delivery, Earlier, Origin, SettleError, Settlement, Settler};
 
 /// The consumer's name on its channel, for the broker's operators.
 const TAG: &str = "reprieve";
@@ -90,6 +90,7 @@ impl RabbitConsumer {
                 ..Origin::default()
             },
             redelivered,
+            earlier: Earlier::Nothing,
             settler: Arc::new(RabbitSettler {
                 tag: delivery_tag,
                 settled: AtomicBool::new(false),

@@ -44,7 +44,7 @@ pub(super) async fn prepare(
     for tier in &plan.tiers {
         tiers::ensure(topology, tier, declare).await?;
     }
-    for topic in &plan.topics {
+    for topic in plan.topics.iter().chain(&plan.origins) {
         findings.topic(&mut inquiry, plan, topic, declare).await?;
     }
     findings.remarks.extend(inquiry.not_checked());

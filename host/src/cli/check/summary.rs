@@ -100,6 +100,7 @@ fn describe_broker(broker: &BrokerConfig) -> String {
             let urls: Vec<String> = rabbitmq.urls.iter().map(ToString::to_string).collect();
             format!("RabbitMQ at {}", urls.join(" or "))
         }
+        BrokerConfig::Kafka(kafka) => format!("Kafka at {}", kafka.servers.join(", ")),
     }
 }
 

@@ -1,5 +1,7 @@
 //! How many messages a route takes at a time, and in which order it runs them.
 
+use std::ops::Range;
+
 use toml::Spanned;
 
 use crate::config::section::Section;
@@ -7,15 +9,22 @@ use crate::config::suggestion::suggest;
 use crate::route::KeySource;
 
 /// `concurrency`, `prefetch`, `ordering` and `key`, which go together.
-pub(super) struct Flow {
+pub(in crate::config) struct Flow {
     pub(super) concurrency: u16,
     pub(super) prefetch: Option<u16>,
     pub(super) ordering: Option<KeySource>,
+    /// Where `ordering` is written.
+    pub(in crate::config) ordering_place: Option<Range<usize>>,
 }
 
 pub(super) fn read_flow(section: &Section<'_>) -> Flow {
     let concurrency = read_number(section, "concurrency").unwrap_or(16);
-    let flow = Flow { concurrency, prefetch: read_number(section, "prefetch"), ordering: read_ordering(section) };
+    let flow = Flow {
+        concurrency,
+        prefetch: read_number(section, "prefetch"),
+        ordering: read_ordering(section),
+        ordering_place: section.value("ordering").map(Spanned::span),
+    };
     check_prefetch(section, &flow);
     flow
 }
@@ -26,12 +35,13 @@ fn read_number(section: &Section<'_>, key: &'static str) -> Option<u16> {
 }
 
 fn read_ordering(section: &Section<'_>) -> Option<KeySource> {
-    let by_key = section.text("ordering").is_some_and(|text| match *text.get_ref() {
+    let written = section.text("ordering");
+    let by_key = written.as_ref().is_some_and(|text| match *text.get_ref() {
         "key" => true,
-        "none" => false,
+        "none" | "partition" => false,
         other => {
             let message = format!("there is no ordering \"{other}\"");
-            section.problems.error(&text.span(), message, suggest(other, &["none", "key"]));
+            section.problems.error(&text.span(), message, suggest(other, &["none", "key", "partition"]));
             true
         }
     });
@@ -46,6 +56,9 @@ fn read_ordering(section: &Section<'_>) -> Option<KeySource> {
         );
     }
     let source = key.map_or(Some(KeySource::default()), |key| read_key_source(section, &key));
+    if written.is_some_and(|text| *text.get_ref() == "partition") {
+        return Some(KeySource::Partition);
+    }
     source.filter(|_| by_key)
 }
 

@@ -207,6 +207,7 @@ fn what_a_broker_cannot_do() {
         tiers: false,
         answers_settles: false,
         partitions: false,
+        tells_of_interruptions: false,
         remembers_starts: "nothing",
     };
     let mut config = parse(GOOD).unwrap();

@@ -134,7 +134,7 @@ impl Machine {
             self.arrival.known.requeues = self.arrival.known.requeues.saturating_add(1);
             let why = "publishing did not get through";
             let report = Box::new(EventKind::Released { subject: self.subject(), why });
-            return self.hand_back(cooldown, Some(report), effects);
+            return self.hand_back(cooldown, Some(report), Some(publishing), effects);
         }
         effects.push(Effect::Wait(wait));
         State::Waiting(Next::Publish(publishing))
@@ -216,7 +216,7 @@ impl Machine {
                 self.rule(&failure, Verdict::new(Action::DeadLetter { label: None }, why), None, None, now, effects)
             }
             // Its tier has left the configuration: it comes by again until it is due.
-            None => self.hand_back(self.rules.requeue.max, None, effects),
+            None => self.hand_back(self.rules.requeue.max, None, None, effects),
             Some(tier) => {
                 let due = now.after(early.max(tier.delay));
                 let to = Destination::Tier { target: self.back_through(tier), tier: tier.name.clone(), due };

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use super::publishing::Publishing;
 use super::{Machine, Next, State, end};
 use crate::broker::{SettleError, Settlement};
 use crate::delivery::{Effect, Ending};
 use crate::event::{EventKind, Ruling};
 use crate::timestamp::millis;
+use crate::verdict::Action;
 
 #[derive(Debug, Clone)]
 pub(super) struct Settling {
@@ -15,6 +17,8 @@ pub(super) struct Settling {
     /// Reported once the settle is taken.
     pub(super) report: Option<Box<EventKind>>,
     pub(super) tries: u32,
+    /// What is published where there is no room to give it back. Without it the delivery stays held.
+    pub(super) instead: Option<Box<Publishing>>,
 }
 
 impl Machine {
@@ -27,7 +31,7 @@ impl Machine {
         if self.lost {
             return end(Ending::Lost { durable: true }, effects);
         }
-        self.settle(Settling { settlement: Settlement::Ack, ending, report, tries: 0 }, effects)
+        self.settle(Settling { settlement: Settlement::Ack, ending, report, tries: 0, instead: None }, effects)
     }
 
     pub(super) fn settle(&self, settling: Settling, effects: &mut Vec<Effect>) -> State {
@@ -52,6 +56,9 @@ impl Machine {
                 effects.push(Effect::Wait(wait));
                 State::Waiting(Next::Settle(settling))
             }
+            Err(SettleError::NoRoom(why)) if settling.settlement == Settlement::Reject && !self.lost => {
+                self.no_room(settling, &why, effects)
+            }
             Err(_) => {
                 let durable = settling.settlement == Settlement::Ack;
                 // A drop stands, though its ack is lost: the message is not handled again.
@@ -61,21 +68,52 @@ impl Machine {
         }
     }
 
-    pub(super) fn cool_down(&mut self, cooldown: Duration, ruling: Ruling, effects: &mut Vec<Effect>) -> State {
+    /// The others must not wait for one that is given back for ever (rule 14), and it must not be lost (rule 7).
+    fn no_room(&mut self, mut settling: Settling, why: &str, effects: &mut Vec<Effect>) -> State {
+        if self.stopping {
+            return self.release("shutdown", effects);
+        }
+        match settling.instead.take() {
+            Some(mut publishing) => {
+                if let Some(ruling) = &mut publishing.copy.ruling
+                    && matches!(ruling.verdict.action, Action::Requeue { .. })
+                {
+                    ruling.overridden.get_or_insert_with(|| format!("no room to give it back: {why}"));
+                }
+                self.publish(publishing, effects)
+            }
+            None => {
+                effects.push(Effect::Wait(self.rules.requeue.after(self.arrival.known.requeues)));
+                self.arrival.known.requeues = self.arrival.known.requeues.saturating_add(1);
+                State::Waiting(Next::Settle(settling))
+            }
+        }
+    }
+
+    /// Hands back as the verdict says. `dead_letter` stands for it where there is no room for that.
+    pub(super) fn cool_down(
+        &mut self,
+        cooldown: Duration,
+        ruling: Ruling,
+        dead_letter: Option<Box<Publishing>>,
+        effects: &mut Vec<Effect>,
+    ) -> State {
         self.arrival.known.requeues = self.arrival.known.requeues.saturating_add(1);
         self.requeued = true;
         let report = EventKind::Requeued { subject: self.subject(), ruling, cooldown_ms: millis(cooldown) };
         let report = Box::new(report);
-        self.hand_back(cooldown, Some(report), effects)
+        self.hand_back(cooldown, Some(report), dead_letter, effects)
     }
 
     pub(super) fn hand_back(
         &mut self,
         cooldown: Duration,
         report: Option<Box<EventKind>>,
+        instead: Option<Box<Publishing>>,
         effects: &mut Vec<Effect>,
     ) -> State {
-        let settling = Settling { settlement: Settlement::Reject, ending: Ending::Requeued, report, tries: 0 };
+        let (settlement, ending) = (Settlement::Reject, Ending::Requeued);
+        let settling = Settling { settlement, ending, report, tries: 0, instead };
         if self.stopping {
             return self.settle(settling, effects);
         }
@@ -89,6 +127,6 @@ impl Machine {
         }
         let report = Box::new(EventKind::Released { subject: self.subject(), why });
         let (settlement, ending) = (Settlement::Release, Ending::Released);
-        self.settle(Settling { settlement, ending, report: Some(report), tries: 0 }, effects)
+        self.settle(Settling { settlement, ending, report: Some(report), tries: 0, instead: None }, effects)
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reprieve::broker::{
-    Broker, BrokerError, Capabilities, Consumer, Delivery, HandBackLimit, Origin, Plan, Prepared, PublishError,
-    SettleError, Settlement, Settler, Target,
+    Broker, BrokerError, Capabilities, Consumer, Delivery, Earlier, HandBackLimit, Origin, Plan, Prepared,
+    PublishError, SettleError, Settlement, Settler, Target,
 };
 use reprieve::failure::Failure;
 use reprieve::handler::{Call, Handler};
@@ -37,6 +37,7 @@ impl Broker for Scripted {
             tiers: true,
             answers_settles: false,
             partitions: false,
+            tells_of_interruptions: false,
             remembers_starts: "nothing",
         }
     }
@@ -136,6 +137,7 @@ impl Consumer for ScriptedConsumer {
                     message: handed.message,
                     origin: Origin::default(),
                     redelivered: handed.redelivered && self.planted != Some(Planted::ForgetsRedeliveries),
+                    earlier: Earlier::Nothing,
                     settler: Arc::new(OnDesk(settles)),
                     lost,
                 });

@@ -1,0 +1,228 @@
+//! Reads one partition, as far as there is room for its records.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rdkafka::Message as _;
+use rdkafka::consumer::base_consumer::PartitionQueue;
+use rdkafka::error::KafkaError;
+use rdkafka::message::BorrowedMessage;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use super::tier::{Due, Prober, TierClock, forward, is_probe};
+use crate::broker::kafka::consumer::context::Context;
+use crate::broker::kafka::consumer::partition::Partition;
+use crate::broker::kafka::consumer::remembered::{Past, digest};
+use crate::broker::kafka::consumer::settler::Out;
+use crate::broker::kafka::consumer::shared::Shared;
+use crate::broker::kafka::consumer::window::Taken;
+use crate::broker::kafka::publisher::Publisher;
+use crate::broker::kafka::{convert, tiers};
+use crate::broker::{Earlier, Position};
+use crate::message::Message;
+
+/// Records of one partition that are read before it is another one's turn.
+const AT_A_TIME: usize = 64;
+
+/// One assigned partition as the poller sees it.
+pub(super) struct Reading {
+    pub(super) partition: Arc<Partition>,
+    source: Arc<str>,
+    queue: PartitionQueue<Context>,
+    /// The library's queue may have records.
+    ready: Arc<AtomicBool>,
+    /// The next record, which has found no room yet or is not due.
+    in_hand: Option<InHand>,
+    /// What this host remembers of the partition.
+    past: Past,
+    /// `None` where its records do not wait.
+    clock: Option<Arc<TierClock>>,
+    not_before: Option<Instant>,
+}
+
+struct InHand {
+    offset: i64,
+    appended: rdkafka::Timestamp,
+    message: Message,
+}
+
+/// Whom a reading hands its records to.
+pub(super) struct Around<'p> {
+    pub(super) records: &'p mpsc::Sender<Out>,
+    pub(super) shared: &'p Arc<Shared>,
+    pub(super) publisher: &'p Arc<Publisher>,
+    pub(super) prober: &'p Prober,
+    pub(super) runtime: &'p Handle,
+}
+
+/// Why a reading has stopped.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// There may be more, when it is its turn again.
+    Later,
+    /// The library has no more now.
+    Empty,
+    /// A commit or an earlier record is waited for.
+    NoRoomInWindow,
+    /// Nobody has taken what was read before.
+    NoRoomOutside,
+    /// The next record of the tier is not due.
+    NotDue,
+}
+
+/// Why a partition cannot be read on.
+pub(super) enum Problem {
+    Library(KafkaError),
+    Broken(String),
+}
+
+impl Reading {
+    pub(super) fn new(
+        partition: Arc<Partition>,
+        past: Past,
+        mut queue: PartitionQueue<Context>,
+        shared: &Arc<Shared>,
+        source: Arc<str>,
+    ) -> Self {
+        let ready = Arc::new(AtomicBool::new(true));
+        queue.set_nonempty_callback({
+            let (ready, shared) = (Arc::clone(&ready), Arc::clone(shared));
+            move || {
+                ready.store(true, Ordering::Release);
+                shared.wake();
+            }
+        });
+        let clock = partition.delay.map(|_| Arc::default());
+        Self { partition, source, queue, ready, in_hand: None, past, clock, not_before: None }
+    }
+
+    /// Whether something may have come of a look.
+    pub(super) fn wants_look(&self, looks_everywhere: bool) -> bool {
+        match self.not_before {
+            Some(until) => until <= Instant::now() || self.clock.as_ref().is_some_and(|clock| clock.take_news()),
+            None => looks_everywhere || self.in_hand.is_some() || self.ready.load(Ordering::Acquire),
+        }
+    }
+
+    /// How long until the next record may be due.
+    pub(super) fn wait(&self) -> Duration {
+        self.not_before.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Hands out what there is room for.
+    pub(super) fn read(&mut self, around: &Around<'_>) -> Result<Stop, Problem> {
+        self.not_before = None;
+        // Before the look, so that what comes during it is seen next time.
+        self.ready.store(false, Ordering::Release);
+        for _ in 0..AT_A_TIME {
+            let next = match self.in_hand.take() {
+                Some(next) => next,
+                None => match self.poll()? {
+                    Some(next) => next,
+                    None => return Ok(Stop::Empty),
+                },
+            };
+            if let Some(until) = self.not_due(&next, around) {
+                (self.in_hand, self.not_before) = (Some(next), Some(until));
+                return Ok(Stop::NotDue);
+            }
+            if let Some((next, stop)) = self.hand_out(next, around)? {
+                self.in_hand = Some(next);
+                return Ok(stop);
+            }
+        }
+        self.ready.store(true, Ordering::Release);
+        Ok(Stop::Later)
+    }
+
+    fn poll(&mut self) -> Result<Option<InHand>, Problem> {
+        // Also where an error is in the way of more.
+        let record = match self.queue.poll(Duration::ZERO) {
+            None => return Ok(None),
+            Some(Err(error)) => {
+                self.ready.store(true, Ordering::Release);
+                return Err(Problem::Library(error));
+            }
+            Some(Ok(record)) => record,
+        };
+        Ok(Some(in_hand(&self.partition, &record)))
+    }
+
+    /// When to look again, where the record must wait in its tier.
+    fn not_due(&self, next: &InHand, around: &Around<'_>) -> Option<Instant> {
+        let (clock, delay) = (self.clock.as_ref()?, self.partition.delay?);
+        if is_probe(&next.message) {
+            return None;
+        }
+        match clock.due(next.appended, delay, Instant::now()) {
+            Due::Now => None,
+            Due::At(at) => Some(at),
+            Due::AskFirst(at) => {
+                around.prober.ask(&self.partition.place, clock, around.shared, around.runtime);
+                Some(at)
+            }
+        }
+    }
+
+    /// Puts the record into the window and sends it on; gives it back where there is no room.
+    fn hand_out(&mut self, next: InHand, around: &Around<'_>) -> Result<Option<(InHand, Stop)>, Problem> {
+        // The room first: a record in the window must come out.
+        let Ok(room) = around.records.try_reserve() else { return Ok(Some((next, Stop::NoRoomOutside))) };
+        let place = &self.partition.place;
+        let (ticket, interrupted) = match self.partition.with(|window| window.take(next.offset)) {
+            Some(Taken::Yes { ticket, interrupted }) => (ticket, interrupted),
+            Some(Taken::NoRoom) => return Ok(Some((next, Stop::NoRoomInWindow))),
+            Some(Taken::Rewound) | None => {
+                let (topic, partition) = (&place.topic, place.partition);
+                return Err(Problem::Broken(format!(
+                    "{topic}, partition {partition}, goes on at an offset that was read before"
+                )));
+            }
+        };
+        let InHand { offset, mut message, .. } = next;
+        let is_done = self.past.decided.remove(&offset).is_some_and(|before| before == digest(&message));
+        let earlier = match interrupted {
+            _ if is_done => Earlier::Done,
+            Some(interruptions) => Earlier::UnderWay { interruptions },
+            None => Earlier::Nothing,
+        };
+        let redelivered = interrupted.is_some() || self.past.seen_below.is_some_and(|below| offset < below);
+        let mut elsewhere = None;
+        let is_probe = self.clock.is_some() && is_probe(&message);
+        if self.clock.is_some() {
+            elsewhere = message.headers.text(tiers::BACK_TO).filter(|to| **to != *self.source).map(str::to_owned);
+            message.headers.retain(|name| name != tiers::BACK_TO);
+        }
+        let out = Out {
+            partition: Arc::clone(&self.partition),
+            ticket,
+            offset,
+            message: Arc::new(message),
+            redelivered,
+            earlier,
+            permit: None,
+        };
+        match elsewhere {
+            // An assignment that has ended has nothing to decide.
+            _ if is_probe => drop(out.decide(around.shared)),
+            Some(topic) => {
+                around.runtime.spawn(forward(out, topic, Arc::clone(around.publisher), Arc::clone(around.shared)));
+            }
+            None => room.send(out),
+        }
+        Ok(None)
+    }
+}
+
+fn in_hand(partition: &Partition, record: &BorrowedMessage<'_>) -> InHand {
+    let place = &partition.place;
+    let position = Position {
+        topic: Arc::clone(&place.topic),
+        partition: place.partition,
+        offset: record.offset(),
+        group: Arc::clone(&place.group),
+    };
+    InHand { offset: record.offset(), appended: record.timestamp(), message: convert::message(record, &position) }
+}
