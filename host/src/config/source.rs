@@ -56,6 +56,10 @@ impl Source {
         for (key, value) in root.get_ref() {
             collect_secrets(&text, is_secret(key.get_ref(), value), false, value, &mut secrets);
         }
+        // Which of a client library's settings are secret its names tell, but not where they are misspelt.
+        for settings in broker_settings(root.get_ref()) {
+            collect_secrets(&text, true, true, settings, &mut secrets);
+        }
         Self { path, text, secrets }
     }
 
@@ -213,6 +217,15 @@ fn secrets_of_addresses(text: &str) -> Vec<Range<usize>> {
         }
     }
     found
+}
+
+/// `settings` of each of `[brokers]`.
+fn broker_settings<'t>(root: &'t DeTable<'_>) -> impl Iterator<Item = &'t toml::Spanned<DeValue<'t>>> {
+    let brokers = root.get("brokers").and_then(|brokers| brokers.get_ref().as_table());
+    brokers
+        .into_iter()
+        .flat_map(|brokers| brokers.values())
+        .filter_map(|broker| broker.get_ref().as_table()?.get("settings"))
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub struct Story {
     pub route: String,
     /// The queue that it failed on.
     pub origin: String,
+    /// The partition of that queue and the record's number there, where the broker keeps a log.
+    pub origin_place: Option<(i64, i64)>,
     /// The attempts that it had.
     pub attempts: u32,
     /// How often it was redriven before.
@@ -51,6 +53,7 @@ impl Story {
             // Every dead letter with headers has these three.
             route: text(&names.route)?,
             origin: text(&names.origin_topic)?,
+            origin_place: place(message, &names.origin_partition).zip(place(message, &names.origin_offset)),
             attempts: number(message, &names.attempts)?,
             redrives: redrives(message, prefix),
             error_kind: text(&names.error_kind).unwrap_or_default(),
@@ -68,6 +71,10 @@ impl Story {
 /// How often a message was redriven; zero where it does not say.
 pub(super) fn redrives(message: &Message, prefix: &str) -> u32 {
     number(message, &HeaderNames::new(prefix).redrives).unwrap_or(0)
+}
+
+fn place(message: &Message, name: &str) -> Option<i64> {
+    message.headers.get(name).and_then(HeaderValue::as_i64).filter(|number| *number >= 0)
 }
 
 fn number(message: &Message, name: &str) -> Option<u32> {

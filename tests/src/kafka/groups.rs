@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::Consumer as _;
+use rdkafka::consumer::{CommitMode, Consumer as _};
 use rdkafka::{Offset, TopicPartitionList};
 
 use super::{DEADLINE, Sandbox};
@@ -28,6 +28,18 @@ impl Sandbox {
             commits.collect()
         })
         .await
+    }
+
+    /// Commits for a group without members, by partition: the offset of the next record.
+    ///
+    /// # Panics
+    /// Where the broker does not take it.
+    pub async fn commit(&self, group: &str, topic: &str, offsets: &[(i32, i64)]) {
+        let mut committed = TopicPartitionList::new();
+        for (partition, offset) in offsets {
+            committed.add_partition_offset(topic, *partition, Offset::Offset(*offset)).expect("an offset");
+        }
+        self.ask_as(group, move |client| client.commit(&committed, CommitMode::Sync).expect("a commit")).await;
     }
 
     /// Waits until the commits of a group on all partitions of a topic together are this many records.

@@ -65,7 +65,8 @@ fn of_story(story: &Story, most: usize, now: Timestamp, style: Style, line: &mut
         times => style.warning(&format!(", redriven {times} times")),
     };
     let (origin, route) = (excerpt(&story.origin, EXCERPT), excerpt(&story.route, EXCERPT));
-    line("origin", &format!("{origin}, route {route}{redrives}"));
+    let place = story.origin_place.map(|(partition, offset)| format!(", partition {partition}, offset {offset}"));
+    line("origin", &format!("{origin}{}, route {route}{redrives}", place.unwrap_or_default()));
     if let Some(reason) = &story.reason {
         line("reason", &excerpt(reason, most));
     }
@@ -175,6 +176,14 @@ mod tests {
            body     13 bytes, application/json
                     { "id": 7 }
         "#);
+    }
+
+    #[test]
+    fn a_letter_of_a_log_tells_its_place_there() {
+        let letter =
+            dead().with_header("reprieve-origin-partition", "3").with_header("reprieve-origin-offset", "1042");
+        let text = shown(letter, false);
+        assert!(text.contains("origin   orders, partition 3, offset 1042, route orders, redriven once"), "{text}");
     }
 
     #[test]

@@ -46,7 +46,26 @@ wrong! {
     an_admin_token_with_blanks: "127.0.0.1:7878\"" => "127.0.0.1:7878\"\nadmin_token = \"a token of some words\"";
 
     an_unknown_kind_of_broker: "kind = \"memory\"" => "kind = \"memroy\"";
-    a_kind_of_broker_for_later: "kind = \"memory\"" => "kind = \"kafka\"";
+    a_kind_of_broker_for_later: "kind = \"memory\"" => "kind = \"narad\"";
+    a_kafka_broker_without_servers: "kind = \"memory\"\ncapacity = 500" => "kind = \"kafka\"";
+    a_kafka_broker_with_wrong_servers:
+        "kind = \"memory\"\ncapacity = 500" =>
+            "kind = \"kafka\"\nservers = [\"kafka\", \"kafka://one:9092\", \"one:9092,two:9092\", \"::1:9092\"]";
+    a_kafka_broker_with_an_empty_list_of_servers: "kind = \"memory\"\ncapacity = 500" => "kind = \"kafka\"\nservers = []";
+    kafka_settings_that_librdkafka_does_not_know:
+        "kind = \"memory\"\ncapacity = 500" =>
+            "kind = \"kafka\"\nservers = \"k:9092\"\nsettings = { \"sasl.pasword\" = \"hunter2\", colour = \"red\" }";
+    kafka_settings_that_are_ours:
+        "kind = \"memory\"\ncapacity = 500" =>
+            "kind = \"kafka\"\nservers = \"k:9092\"\nsettings = { acks = 1, \"group.id\" = \"mine\", \"enable.auto.commit\" = true }";
+    kafka_settings_with_values_that_librdkafka_does_not_take:
+        "kind = \"memory\"\ncapacity = 500" =>
+            "kind = \"kafka\"\nservers = \"k:9092\"\nsettings = { \"session.timeout.ms\" = 0, \"ssl.key.pem\" = \"hunter2\\u0000\", \"client.id\" = [] }";
+    kafka_settings_written_without_quotes:
+        "kind = \"memory\"\ncapacity = 500" => "kind = \"kafka\"\nservers = \"k:9092\"\nsettings = { security.protocol = \"ssl\" }";
+    a_kafka_window_and_a_timeout_out_of_range:
+        "kind = \"memory\"\ncapacity = 500" =>
+            "kind = \"kafka\"\nservers = \"k:9092\"\nwindow = 0\npublish_timeout = \"10ms\"";
     a_broker_without_a_kind: "kind = \"memory\"" => "";
     a_broker_without_a_url: "url = \"amqp://orders:hunter2@127.0.0.1:5672/%2f\"" => "";
     a_bad_broker_name: "[brokers.local]" => "[brokers.\"lo cal\"]";
@@ -221,6 +240,15 @@ fn what_a_broker_cannot_do() {
         []
     );
     assert_eq!(config.routes[1].tiers.len(), 3);
+}
+
+#[test]
+fn partitions_and_groups_on_a_broker_that_has_none() {
+    let weak = crate::broker::Broker::capabilities(&crate::broker::memory::MemoryBroker::default());
+    let mut config = parse(with("policy =", "ordering = \"partition\"\ngroup = \"g\"\npolicy =")).unwrap();
+    let problems = config.fit(|_| Some(weak.clone()));
+    assert_snapshot!("partitions_and_groups_on_a_broker_that_has_none", Report(&problems));
+    assert_eq!(config.fit(|_| Some(Capabilities { partitions: true, ..weak.clone() })), []);
 }
 
 mod any_text {
