@@ -142,7 +142,8 @@ pub struct Origin {
     /// The routing key that it was published with.
     pub routing_key: Option<String>,
     /// Where it stands in a log, where the broker keeps one.
-    pub position: Option<Position>,
+    // Boxed: deliveries sleep in their tens of thousands, and those of most brokers have none.
+    pub position: Option<Box<Position>>,
 }
 
 /// A record's place in a partitioned log.

@@ -68,7 +68,7 @@ impl Timeline<'_> {
         if let Some(closing) = self.closing {
             let x = across.place(closing);
             line(svg, "end", (x, RATES.0 - 6.0), (x, bottom));
-            text(svg, (x, RATES.0 - 9.0), "small", "middle", "no more faults");
+            text(svg, (x, RATES.0 - 9.0), "small", "end", "no more faults");
         }
         let downs = self.faults.iter().filter(|fault| matches!(fault.kind, Kind::KillBroker | Kind::StopBroker));
         for fault in downs {

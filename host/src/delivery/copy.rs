@@ -161,7 +161,7 @@ fn origin<'r>(arrival: &Arrival, past: &Past, rules: &'r Rules) -> Vec<(&'r str,
             .collect();
     }
     let now = |name: &'r str, value: Option<&str>| Some((name, HeaderValue::from(value?)));
-    let position = arrival.origin.position.as_ref();
+    let position = arrival.origin.position.as_deref();
     let (partition, offset) = (position.map(|at| at.partition.to_string()), position.map(|at| at.offset.to_string()));
     let timestamp = arrival.message.timestamp.map(|at| (names.origin_timestamp.as_str(), at.to_string().into()));
     [

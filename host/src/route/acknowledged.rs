@@ -1,5 +1,5 @@
-//! The latest acks of one consumer. Where the broker does not answer an ack, one that was written to a dying connection may
-//! never have arrived (rules 13 and 15), and nobody can tell which.
+//! The latest acks of one consumer. Where the broker does not answer an ack, one that was given to a dying connection may
+//! never have been written, or never have arrived (rules 13 and 15), and nobody can tell which.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::memory::{CopyKey, Memory};
 use crate::message::Message;
 
-/// Acks that are kept beyond the prefetch: they are noted in another order than they were written in.
+/// Acks that are kept beyond the prefetch: they are noted in another order than they were asked for in.
 const MARGIN: usize = 16;
 
 /// The bytes of message bodies that are kept in all. Larger ones are told by their digest alone.
@@ -45,7 +45,7 @@ impl Acknowledged {
         Self { latest: Mutex::new(Latest::Known(VecDeque::with_capacity(most))), most, largest_body: BODY_BYTES / most }
     }
 
-    /// An ack was written. One that is written after the consumer was lost is in doubt at once.
+    /// An ack was asked for. One that is asked for after the consumer was lost is in doubt at once.
     pub(super) fn note(&self, message: &Arc<Message>, memory: &Memory) {
         // Two messages without an id may be alike and yet not the same.
         if message.id.is_none() {

@@ -33,7 +33,7 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    /// An ack was written for this message.
+    /// An ack was asked for, for this message.
     pub(super) fn note_ack(&self, message: &Arc<Message>, memory: &Memory) {
         if let Some(acknowledged) = &self.acknowledged {
             acknowledged.note(message, memory);

@@ -214,6 +214,7 @@ mod tests {
                 offset: 7,
                 group: "reprieve.orders".into(),
             });
+            let position = position.map(Box::new);
             KeySource::Partition.digest(message, &Origin { position, ..Origin::default() }, &names, "orders")
         };
         let copy = |route: &str| {

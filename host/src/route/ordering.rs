@@ -80,9 +80,10 @@ impl OrderedConsumer {
 
     /// Puts a delivery where its place in the log says; behind all others where it has none.
     fn wait(&mut self, key: KeyDigest, delivery: Delivery) {
-        let place = delivery.origin.position.as_ref();
-        let is_later =
-            |other: &Delivery| place.zip(other.origin.position.as_ref()).is_some_and(|(it, other)| it.is_before(other));
+        let place = delivery.origin.position.as_deref();
+        let is_later = |other: &Delivery| {
+            place.zip(other.origin.position.as_deref()).is_some_and(|(it, other)| it.is_before(other))
+        };
         let queue = self.waiting.entry(key).or_default();
         let index = queue.iter().rposition(|other| !is_later(other)).map_or(0, |before| before + 1);
         queue.insert(index, delivery);

@@ -24,7 +24,7 @@ pub(crate) fn measure(table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bytes that each delivery takes beyond the message that lay in the queue before.
+/// Bytes that each delivery takes beyond what its message takes where it only lies in a queue.
 async fn fall_asleep() -> anyhow::Result<u64> {
     let sleepers = usize::from(SLEEPERS);
     let broker = MemoryBroker::new(sleepers);
@@ -37,10 +37,15 @@ async fn fall_asleep() -> anyhow::Result<u64> {
     route.retry.max_delay = Duration::from_secs(3600);
     route.max_retry_delay = Duration::from_secs(3600);
     let spec = HostSpec { routes: vec![HostedRoute::new(route)], ..HostSpec::default() };
-    let messages: Vec<Message> = (0..sleepers).map(|n| Message::new(vec![b'x'; BODY]).with_id(n.to_string())).collect();
+    let messages = || (0..sleepers).map(|n| Message::new(vec![b'x'; BODY]).with_id(n.to_string())).collect();
+    let (at_rest, messages): (Vec<Message>, Vec<Message>) = (messages(), messages());
 
     let host = Host::start(spec).await?;
     host.ready().await;
+    let empty = resident()?;
+    for message in at_rest {
+        broker.publish_to("at-rest", message)?;
+    }
     let before = resident()?;
     for (number, message) in (1..).zip(messages) {
         broker.publish_to("sleepers", message)?;
@@ -50,9 +55,9 @@ async fn fall_asleep() -> anyhow::Result<u64> {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
-    let each = resident()?.saturating_sub(before) / u64::from(SLEEPERS);
+    let (resting, asleep) = (before.saturating_sub(empty), resident()?.saturating_sub(before));
     host.shutdown().await;
-    Ok(each)
+    Ok(asleep.saturating_sub(resting) / u64::from(SLEEPERS))
 }
 
 fn asleep(metrics: &str) -> usize {

@@ -7,6 +7,7 @@ mod deep_headers;
 mod duplicates;
 mod management;
 mod ordering;
+mod orderly_end;
 mod preparing;
 mod publishing;
 mod routes;

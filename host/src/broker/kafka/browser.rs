@@ -128,7 +128,7 @@ impl KafkaBrowser {
         let message = Arc::new(convert::message(&record, &position));
         Some(Delivery {
             message,
-            origin: Origin { position: Some(position), ..Origin::default() },
+            origin: Origin { position: Some(Box::new(position)), ..Origin::default() },
             redelivered: false,
             earlier: Earlier::Nothing,
             settler: Taken::settler(&self.taken, number, offset, self.purpose),

@@ -112,7 +112,8 @@ impl KafkaConsumer {
         let limits = Limits { widest: settings.window.into(), narrowest: 2 * i64::from(prefetch) };
         let (sender, records) = mpsc::channel(READ_AHEAD.max(usize::from(prefetch)));
         let source = Arc::clone(&plans.source);
-        let poller = Poller::new(Arc::new(consumer), Arc::clone(&shared), plans, limits, sender, publisher);
+        let poller = Poller::new(Arc::new(consumer), Arc::clone(&shared), plans, limits, sender, publisher)
+            .map_err(|error| lost(format!("no thread to commit in: {error}")))?;
         let thread = thread::Builder::new().name(format!("kafka {}", plan.route));
         let spawned = thread.spawn({
             let shared = Arc::clone(&shared);

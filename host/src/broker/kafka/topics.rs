@@ -5,7 +5,7 @@
 mod keeping;
 mod tier;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::keeping::{Keeping, number};
 use super::cluster::{Cluster, Found, TopicSettings};
@@ -30,13 +30,15 @@ pub(super) struct Findings {
 
 /// Checks the source, and checks or creates tiers and dead-letter topics.
 pub(super) async fn prepare(cluster: &Cluster, settings: &KafkaSettings, plan: &Plan) -> Result<Findings, BrokerError> {
+    let (there, confirmed_by_one) = (cluster.topics().await?, Vec::new());
     let mut preparing =
-        Preparing { cluster, broker: settings, plan, there: cluster.topics().await?, findings: Findings::default() };
+        Preparing { cluster, broker: settings, plan, there, confirmed_by_one, findings: Findings::default() };
     let source = preparing.source()?;
     let targets = preparing.targets()?;
-    let names: Vec<&str> =
+    // Each once: a broker answers a question about the same topic twice with nonsense.
+    let names: BTreeSet<&str> =
         std::iter::once(plan.source.as_str()).chain(targets.iter().map(|target| &*target.topic)).collect();
-    let there: Vec<&str> = names.into_iter().filter(|name| preparing.there.contains_key(*name)).collect();
+    let there: Vec<&str> = names.iter().copied().filter(|name| preparing.there.contains_key(*name)).collect();
     let mut known = cluster.settings(&there).await?;
     let largest = known
         .get(&plan.source)
@@ -48,8 +50,7 @@ pub(super) async fn prepare(cluster: &Cluster, settings: &KafkaSettings, plan: &
         }
     }
     // Also what was just created: a cluster has rules of its own.
-    let created: Vec<&str> =
-        targets.iter().map(|target| &*target.topic).filter(|name| !known.contains_key(*name)).collect();
+    let created: Vec<&str> = names.iter().copied().filter(|name| !known.contains_key(*name)).collect();
     if !created.is_empty() {
         known.extend(cluster.settings(&created).await?);
     }
@@ -57,6 +58,7 @@ pub(super) async fn prepare(cluster: &Cluster, settings: &KafkaSettings, plan: &
         preparing.check(target, known.get(&target.topic), largest)?;
     }
     preparing.forgotten_tiers().await?;
+    preparing.confirmations();
     Ok(preparing.findings)
 }
 
@@ -71,6 +73,8 @@ struct Preparing<'p> {
     broker: &'p KafkaSettings,
     plan: &'p Plan,
     there: BTreeMap<String, Found>,
+    /// Targets whose records are confirmed by one broker alone.
+    confirmed_by_one: Vec<String>,
     findings: Findings,
 }
 
@@ -148,6 +152,9 @@ impl Preparing<'_> {
             BrokerError::Unfit(format!("route '{}' on broker '{}': {unfit}", self.plan.route, self.broker.name))
         })?;
         self.findings.remarks.extend(target.keeping.doubts(topic, settings));
+        if number(settings, "min.insync.replicas").is_some_and(|replicas| replicas < 2) {
+            self.confirmed_by_one.push(format!("'{topic}'"));
+        }
         let max = max_message_bytes(settings);
         if max < largest {
             self.findings.remarks.push(format!(
@@ -158,6 +165,17 @@ impl Preparing<'_> {
         let max = usize::try_from(max).unwrap_or(0);
         self.findings.max_message_bytes = Some(self.findings.max_message_bytes.map_or(max, |most| most.min(max)));
         Ok(())
+    }
+
+    /// One remark for all targets: it is the same everywhere on most clusters.
+    fn confirmations(&mut self) {
+        if !self.confirmed_by_one.is_empty() {
+            self.findings.remarks.push(format!(
+                "what is published to {} counts as kept once a single broker has it (min.insync.replicas = 1): with three replicas, \
+                 set it to 2",
+                self.confirmed_by_one.join(", ")
+            ));
+        }
     }
 
     /// Names tiers of this route that are not configured any more while records may wait on them.

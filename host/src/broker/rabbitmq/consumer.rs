@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use lapin::Channel;
 use lapin::options::{
     BasicAckOptions, BasicCancelOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions, BasicRejectOptions,
@@ -15,11 +15,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::convert::{self, short};
 use super::reason::reason;
-use super::session::Session;
+use super::session::{CONSUMER_TAG, Session};
 use crate::broker::{BrokerError, Consumer, Delivery, Earlier, Origin, SettleError, Settlement, Settler};
 
-/// The consumer's name on its channel, for the broker's operators.
-const TAG: &str = "reprieve";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the library may take to say why a channel ended that is known to have.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -35,15 +33,14 @@ struct Epoch {
 
 impl Epoch {
     /// Gives up the channel: everything unsettled on it is the broker's again.
-    fn end(self: &Arc<Self>) {
-        self.lost.cancel();
-        let epoch = self.clone();
-        tokio::spawn(async move {
-            let closed = tokio::time::timeout(ANSWER_TIMEOUT, epoch.channel.close(200, "OK".into())).await;
-            if let Ok(Err(error)) = closed {
-                tracing::debug!(%error, "a consuming channel had ended before it was closed");
-            }
-        });
+    fn end(&self) {
+        self.session.end(&self.channel, &self.lost);
+    }
+}
+
+impl Drop for Epoch {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -66,7 +63,7 @@ impl RabbitConsumer {
             // Zero would mean no limit.
             channel.basic_qos(prefetch.max(1), BasicQosOptions::default()).await?;
             let (options, arguments) = (BasicConsumeOptions::default(), FieldTable::default());
-            let deliveries = channel.basic_consume(queue, TAG.into(), options, arguments).await?;
+            let deliveries = channel.basic_consume(queue, CONSUMER_TAG.into(), options, arguments).await?;
             Ok((channel, deliveries))
         };
         let (channel, deliveries) = match tokio::time::timeout(ANSWER_TIMEOUT, started).await {
@@ -200,11 +197,18 @@ impl Settler for RabbitSettler {
         }
         // Straight on the channel: the library's own handle takes two tasks more for each.
         let channel = &self.epoch.channel;
-        let sent = match settlement {
-            Settlement::Ack => channel.basic_ack(self.tag, BasicAckOptions::default()).await,
-            Settlement::Reject => channel.basic_reject(self.tag, BasicRejectOptions { requeue: true }).await,
-            Settlement::Release => channel.basic_nack(self.tag, BACK).await,
+        // Once asked, the frame is in line to be written, and the session waits for it before an orderly end. To wait here
+        // would cost each message a turn of the scheduler and tell little: the broker does not answer, and what is
+        // written may be lost all the same (rule 15). No more than the prefetch wait in line, since the broker hands out
+        // no more before it has them.
+        let asked = match settlement {
+            Settlement::Ack => channel.basic_ack(self.tag, BasicAckOptions::default()).now_or_never(),
+            Settlement::Reject => channel.basic_reject(self.tag, BasicRejectOptions { requeue: true }).now_or_never(),
+            Settlement::Release => channel.basic_nack(self.tag, BACK).now_or_never(),
         };
-        sent.map_err(|error| SettleError::Gone(reason(&error)))
+        match asked {
+            Some(Err(error)) => Err(SettleError::Gone(reason(&error))),
+            Some(Ok(())) | None => Ok(()),
+        }
     }
 }

@@ -60,9 +60,10 @@ impl Publisher {
 
     /// Ends the connection. What is not confirmed by then counts as failed.
     pub(super) async fn close(&self) {
-        // Idle channels would keep connections that were replaced.
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.link.close().await;
+        // Idle channels would keep connections that were replaced. Not dropped before: the library may take the end of a
+        // channel at that moment for an error of the connection.
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn lane(&self, target: &Target, publish: &Publish) -> Lane {

@@ -5,13 +5,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use lapin::{Channel, ChannelStatus, Connection, Event};
+use lapin::options::BasicCancelOptions;
+use lapin::{Channel, Connection, Event};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::address::Address;
 
+/// The consumer's name on its channel, for the broker's operators. A channel has one consumer.
+pub(super) const CONSUMER_TAG: &str = "reprieve";
 /// A broker that is blocked or hung may never answer a close; it sees the end of the connection soon enough.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// While many settles of a quorum queue wait for the queue's log, the broker keeps more of them in the channel, and forgets
+/// those when the channel ends: acknowledged messages would come back. Nothing tells when they are through, and the log
+/// takes less than this.
+const SETTLES_ARRIVE: Duration = Duration::from_millis(250);
 
 /// An open connection.
 pub(super) struct Session {
@@ -19,7 +29,11 @@ pub(super) struct Session {
     /// Where it leads.
     pub(super) address: Address,
     channels_opened: AtomicUsize,
-    watched: Mutex<Vec<(ChannelStatus, CancellationToken)>>,
+    /// With a handle to each channel. The library closes a channel whose last handle is dropped; where that meets the close
+    /// of the connection it takes it for an error and throws away what is still to be written, settles too.
+    watched: Mutex<Vec<(Channel, CancellationToken)>>,
+    /// Channels that are being closed.
+    ending: Mutex<JoinSet<()>>,
     _watcher: DropGuard,
     /// Ends the stream beneath, should the broker never answer the end of the connection.
     stream: Mutex<Option<DropGuard>>,
@@ -36,6 +50,7 @@ impl Session {
             address,
             channels_opened: AtomicUsize::new(0),
             watched: Mutex::default(),
+            ending: Mutex::default(),
             _watcher: ended.clone().drop_guard(),
             stream: Mutex::new(Some(stream)),
         });
@@ -83,34 +98,70 @@ impl Session {
 
     /// Cancels `lost` when `channel` or this connection ends, also while nobody reads from them.
     pub(super) fn watch(&self, channel: &Channel, lost: CancellationToken) {
-        self.watched_list().push((channel.status().clone(), lost));
+        self.watched_list().push((channel.clone(), lost));
         // It may have ended before it was on the list.
         self.sweep();
     }
 
-    /// Ends the connection.
-    pub(super) async fn close(&self) {
-        let closed = tokio::time::timeout(CLOSE_TIMEOUT, self.connection.close(200, "OK".into())).await;
-        match closed {
+    /// Gives up a watched channel: nothing can be settled on it from now on. When what was settled before has arrived, the
+    /// rest is the broker's again.
+    pub(super) fn end(self: &Arc<Self>, channel: &Channel, lost: &CancellationToken) {
+        if lost.is_cancelled() {
+            return;
+        }
+        lost.cancel();
+        // Outside of a runtime everything ends, and the connection with it.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (session, channel) = (self.clone(), channel.clone());
+        let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        while ending.try_join_next().is_some() {}
+        let ended = async move {
+            if let Err(error) = close_in_order(&channel).await {
+                tracing::debug!(%error, "a consuming channel had ended before it was closed");
+            }
+            // Until here: without it the connection would end.
+            drop(session);
+        };
+        ending.spawn_on(ended, &runtime);
+    }
+
+    /// Ends the channels that are watched, and then the connection.
+    pub(super) async fn close(self: &Arc<Self>) {
+        let watched = std::mem::take(&mut *self.watched_list());
+        watched.iter().for_each(|(channel, lost)| self.end(channel, lost));
+        let mut ending = std::mem::take(&mut *self.ending.lock().unwrap_or_else(PoisonError::into_inner));
+        let closed = async {
+            while ending.join_next().await.is_some() {}
+            self.connection.close(200, "OK".into()).await
+        };
+        match timeout(CLOSE_TIMEOUT, closed).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "the connection had ended before it was closed"),
             Err(_) => drop(self.stream.lock().unwrap_or_else(PoisonError::into_inner).take()),
         }
-        // A close that we asked for is no event.
-        self.watched_list().drain(..).for_each(|(_, lost)| lost.cancel());
     }
 
     fn sweep(&self) {
         let connected = self.connected();
         self.watched_list().retain(|(channel, lost)| {
-            if !connected || !channel.connected() {
+            if !connected || !channel.status().connected() {
                 lost.cancel();
             }
             !lost.is_cancelled()
         });
     }
 
-    fn watched_list(&self) -> MutexGuard<'_, Vec<(ChannelStatus, CancellationToken)>> {
+    fn watched_list(&self) -> MutexGuard<'_, Vec<(Channel, CancellationToken)>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+async fn close_in_order(channel: &Channel) -> lapin::Result<()> {
+    // What comes now would only go back, redelivered. And the answer says that all that was sent before has been read; it
+    // comes also where the consumer was cancelled before.
+    let cancelled = channel.basic_cancel(CONSUMER_TAG.into(), BasicCancelOptions::default());
+    // Closed also where the broker is slow to answer: nothing else gives back what is unsettled.
+    timeout(CLOSE_TIMEOUT, cancelled).await.unwrap_or(Ok(()))?;
+    sleep(SETTLES_ARRIVE).await;
+    timeout(CLOSE_TIMEOUT, channel.close(200, "OK".into())).await.unwrap_or(Ok(()))
 }

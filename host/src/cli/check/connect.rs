@@ -32,7 +32,7 @@ async fn ask_all(spec: &HostSpec) -> Answers {
         match route.broker.prepare(&route.plan()).await {
             Ok(prepared) => {
                 answers.line(&route.name, "ready");
-                answers.details(&prepared, route.ordering.is_some());
+                answers.details(&prepared, route.ordering.is_some(), route.broker.capabilities().partitions);
             }
             Err(error) => {
                 answers.all_fit = false;
@@ -48,9 +48,13 @@ async fn ask_all(spec: &HostSpec) -> Answers {
 
 impl Answers {
     /// What was found out, what is doubtful, and what nobody could tell.
-    fn details(&mut self, prepared: &Prepared, ordered: bool) {
+    fn details(&mut self, prepared: &Prepared, ordered: bool, partitions: bool) {
         if ordered && prepared.single_active_consumer == Some(true) {
-            self.line("", "only one consumer at a time is given messages (single active consumer)");
+            let whom = match partitions {
+                true => "each partition is given to one host at a time",
+                false => "only one consumer at a time is given messages (single active consumer)",
+            };
+            self.line("", whom);
         }
         if let Some(hold) = &prepared.hold {
             let (hold, retry) = (format_duration(hold.max_hold), format_duration(hold.max_retry_delay));

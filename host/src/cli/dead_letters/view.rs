@@ -180,8 +180,7 @@ mod tests {
 
     #[test]
     fn a_letter_of_a_log_tells_its_place_there() {
-        let letter =
-            dead().with_header("reprieve-origin-partition", "3").with_header("reprieve-origin-offset", "1042");
+        let letter = dead().with_header("reprieve-origin-partition", "3").with_header("reprieve-origin-offset", "1042");
         let text = shown(letter, false);
         assert!(text.contains("origin   orders, partition 3, offset 1042, route orders, redriven once"), "{text}");
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::world::{Pending, World, arrival, fault, judged, rules, verdict};
-use crate::broker::{PublishError, SettleError};
+use crate::broker::{PublishError, SettleError, Settlement};
 use crate::delivery::{Arrival, Input, KnownStarts, Rules};
 use crate::message::Message;
 use crate::verdict::{Action, Decision, FaultKind};
@@ -70,6 +70,9 @@ fn step(world: &mut World, choice: u8) {
         Pending::Settle(_) => world.settle_ends(match choice % 4 {
             0 => Err(SettleError::Retry("busy".to_owned())),
             1 => Err(SettleError::Gone("channel closed".to_owned())),
+            2 if world.pending == Pending::Settle(Settlement::Reject) => {
+                Err(SettleError::NoRoom("the window is full".to_owned()))
+            }
             _ => Ok(()),
         }),
         Pending::Nothing | Pending::End(_) => world,

@@ -141,6 +141,67 @@ fn a_requeue_cools_down_and_doubles_each_time() {
     assert_eq!(again.attempts, [2], "what is remembered of the first hand-over counts");
 }
 
+fn no_room() -> Result<(), SettleError> {
+    Err(SettleError::NoRoom("the window is full".to_owned()))
+}
+
+#[test]
+fn a_requeue_without_room_is_a_dead_letter_and_says_why() {
+    let mut world = failed_once();
+    world.judge(verdict(Action::Requeue { cooldown_ms: None }));
+    world.wait();
+    world.settle_ends(no_room());
+    assert_eq!(world.target(), Target::Topic("orders.dlq".into()));
+    assert_eq!(world.publication().message.headers.text("reprieve-error-kind"), Some("http-503"));
+    world.confirm();
+    assert_eq!(world.settled(), Ending::DeadLettered);
+    let why = world.overridden().expect("the verdict was another");
+    assert!(why.contains("the window is full"), "{why}");
+    assert!(!world.reports.iter().any(|report| matches!(report, EventKind::Requeued { .. })), "it was not given back");
+}
+
+#[test]
+fn without_a_dead_letter_topic_it_stays_held_until_there_is_room() {
+    let mut rules = rules();
+    rules.dead_letters.clear();
+    let mut world = World::started(rules.clone(), arrival(Message::new("body")));
+    world.fail("http-503").judge(verdict(Action::Requeue { cooldown_ms: None }));
+    let mut last = world.wait();
+    for _ in 0..20 {
+        world.settle_ends(no_room());
+        let wait = world.wait();
+        assert!(wait >= last && wait <= rules.requeue.max, "{wait:?} after {last:?}");
+        last = wait;
+    }
+    assert_eq!(world.pending, Pending::Settle(Settlement::Reject));
+    assert_eq!(world.settled(), Ending::Requeued);
+}
+
+#[test]
+fn a_dead_letter_that_never_got_through_and_has_no_room_to_go_back_is_published_again() {
+    let mut world = being_dead_lettered();
+    for _ in 0..rules().publish.tries {
+        world.publish_ends(outage());
+        world.wait();
+    }
+    world.settle_ends(no_room());
+    assert_eq!(world.target(), Target::Topic("orders.dlq".into()));
+    world.confirm();
+    assert_eq!(world.settled(), Ending::DeadLettered);
+    assert_eq!(world.overridden(), None, "that is what the verdict was");
+}
+
+#[test]
+fn at_shutdown_what_has_no_room_is_left_to_the_broker() {
+    let mut world = failed_once();
+    world.judge(verdict(Action::Requeue { cooldown_ms: None }));
+    world.wait();
+    world.give(Input::Shutdown);
+    world.settle_ends(no_room());
+    assert_eq!(world.pending, Pending::Settle(Settlement::Release));
+    assert_eq!(world.settled(), Ending::Released);
+}
+
 #[test]
 fn a_policy_that_fails_is_replaced_by_the_fallback() {
     let mut world = failed_once();

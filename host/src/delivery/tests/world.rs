@@ -37,6 +37,7 @@ enum What {
     Publish,
     Park,
     Settle,
+    GiveBack,
 }
 
 pub(super) struct World {
@@ -244,6 +245,7 @@ impl World {
             }
             Input::Published(Err(PublishError::Refused(_) | PublishError::TooLarge(_))) if self.parks => {}
             Input::Published(Err(_)) => self.failed_since_wait.push(What::Publish),
+            Input::Settled(Err(SettleError::NoRoom(_))) => self.failed_since_wait.push(What::GiveBack),
             Input::Settled(Err(_)) => self.failed_since_wait.push(What::Settle),
             Input::Judged(Decision { result: Ok(verdict), .. }) if verdict.action == Action::Drop => {
                 self.outcome_is_durable = true;
@@ -301,6 +303,9 @@ impl World {
                 }
                 assert!(!self.lost, "a settle that outlived its channel (rule 13)");
                 self.must_have_waited(What::Settle);
+                if settlement == Settlement::Reject {
+                    self.must_have_waited(What::GiveBack);
+                }
                 self.pending = Pending::Settle(settlement);
             }
             Effect::Stop => self.pending = Pending::Nothing,

@@ -2,13 +2,20 @@
 
 mod chance;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures_util::FutureExt;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::OrderedConsumer;
 use crate::broker::memory::MemoryBroker;
-use crate::broker::{Broker, BrokerError, Consumer, Delivery, Plan, Prepared, Settlement};
+use crate::broker::{
+    Broker, BrokerError, Consumer, Delivery, Earlier, Origin, Plan, Position, Prepared, SettleError, Settlement,
+    Settler,
+};
 use crate::handler::Call;
 use crate::handler::closure::handler_fn;
 use crate::handler_error::HandlerError;
@@ -82,6 +89,112 @@ async fn a_key_in_work_holds_back_its_own_messages_only() {
     assert_eq!(id(Some(&third)), Some("a3"), "what came later waits behind");
     drop(consumer);
     assert_eq!(bench.waiting(), 0);
+}
+
+/// A partition of a log, whose consumer keeps what is handed back.
+struct Log {
+    fresh: VecDeque<Delivery>,
+    back: mpsc::UnboundedReceiver<Delivery>,
+}
+
+impl Log {
+    /// With a record of each of these customers, in this order.
+    fn of(customers: &[&str]) -> Box<Self> {
+        let (sender, back) = mpsc::unbounded_channel();
+        let record = |(offset, customer): (usize, &&str)| {
+            let message = Message::new("b").with_id(offset.to_string()).with_header("customer", *customer);
+            logged(Arc::new(message), i64::try_from(offset).unwrap(), false, sender.clone())
+        };
+        Box::new(Self { fresh: customers.iter().enumerate().map(record).collect(), back })
+    }
+}
+
+fn logged(message: Arc<Message>, offset: i64, redelivered: bool, back: mpsc::UnboundedSender<Delivery>) -> Delivery {
+    let position = Position { topic: "orders".into(), partition: 0, offset, group: "g".into() };
+    Delivery {
+        message: Arc::clone(&message),
+        origin: Origin { position: Some(Box::new(position)), ..Origin::default() },
+        redelivered,
+        earlier: Earlier::Nothing,
+        settler: Arc::new(Kept { message, offset, back }),
+        lost: CancellationToken::new(),
+    }
+}
+
+struct Kept {
+    message: Arc<Message>,
+    offset: i64,
+    back: mpsc::UnboundedSender<Delivery>,
+}
+
+#[async_trait]
+impl Settler for Kept {
+    async fn settle(&self, settlement: Settlement) -> Result<(), SettleError> {
+        if settlement != Settlement::Ack {
+            self.back.send(logged(Arc::clone(&self.message), self.offset, true, self.back.clone())).unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Consumer for Log {
+    async fn next(&mut self) -> Result<Delivery, BrokerError> {
+        match self.fresh.pop_front() {
+            Some(delivery) => Ok(delivery),
+            None => Ok(self.back.recv().await.unwrap()),
+        }
+    }
+
+    fn given_back(&mut self) -> Option<Delivery> {
+        self.back.try_recv().ok()
+    }
+
+    async fn stop(&mut self) {}
+}
+
+async fn hand_back(delivery: Delivery) {
+    delivery.settler.settle(Settlement::Reject).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_handed_back_is_not_overtaken_by_its_own_key() {
+    let bench = Bench::new();
+    let mut consumer = OrderedConsumer::new(Arc::clone(&bench.route), Log::of(&["a", "a", "b", "a"]));
+    let first = now(&mut consumer).unwrap();
+    let other = now(&mut consumer).unwrap();
+    assert_eq!((id(Some(&first)), id(Some(&other))), (Some("0"), Some("2")), "the second of its key waits");
+    hand_back(first).await;
+    let again = now(&mut consumer).unwrap();
+    assert_eq!((id(Some(&again)), again.redelivered), (Some("0"), true));
+    assert!(now(&mut consumer).is_none());
+    acknowledge(again).await;
+    let second = now(&mut consumer).unwrap();
+    assert_eq!(id(Some(&second)), Some("1"));
+    // One that goes back a second time, with others behind it.
+    hand_back(second).await;
+    let again = now(&mut consumer).unwrap();
+    assert_eq!(id(Some(&again)), Some("1"));
+    acknowledge(again).await;
+    assert_eq!(id(now(&mut consumer).as_ref()), Some("3"));
+    drop(other);
+}
+
+#[tokio::test]
+async fn what_is_handed_back_while_a_later_one_of_its_key_arrives_is_first_all_the_same() {
+    let bench = Bench::new();
+    let mut consumer = OrderedConsumer::new(Arc::clone(&bench.route), Log::of(&["a"]));
+    let first = now(&mut consumer).unwrap();
+    hand_back(first).await;
+    let (sender, _) = mpsc::unbounded_channel();
+    let later = Message::new("b").with_id("1").with_header("customer", "a");
+    // Between two looks of the consumer.
+    assert!(consumer.arrive(logged(Arc::new(later), 1, false, sender)).is_none());
+    let again = now(&mut consumer).unwrap();
+    assert_eq!(id(Some(&again)), Some("0"));
+    assert!(now(&mut consumer).is_none());
+    acknowledge(again).await;
+    assert_eq!(id(now(&mut consumer).as_ref()), Some("1"));
 }
 
 #[tokio::test]

@@ -93,7 +93,10 @@ async fn dead_letters_may_go_to_fewer_partitions_and_doubts_are_named() {
     let dlq = sandbox.topic("dlq", 1, &[("retention.ms", "86400000"), ("max.message.bytes", "1000")]).await;
     let prepared = kafka().prepare(&plan(&sandbox, &source, &dlq)).await.unwrap();
     let remarks = prepared.remarks.join("\n");
-    assert!(remarks.contains(&format!("topic '{dlq}' throws dead letters away after 1day (retention.ms)")), "{remarks}");
+    assert!(
+        remarks.contains(&format!("topic '{dlq}' throws dead letters away after 1day (retention.ms)")),
+        "{remarks}"
+    );
     assert!(remarks.contains(&format!("topic '{dlq}' takes records of 1000 bytes")), "{remarks}");
     assert!(remarks.contains("min.insync.replicas"), "{remarks}");
     assert_eq!(prepared.max_header_bytes, Some(500));
@@ -116,7 +119,10 @@ async fn a_tier_that_is_not_configured_any_more_is_named_while_records_wait_ther
     let named = |remarks: &[String], topic: &str| remarks.iter().any(|remark| remark.contains(&format!("'{topic}'")));
     let remarks = kafka().prepare(&route).await.unwrap().remarks;
     assert!(named(&remarks, &old) && !named(&remarks, &others), "{remarks:?}");
-    assert!(remarks.iter().any(|remark| remark.contains("up to 1 records") && remark.contains("\"5m\"")), "{remarks:?}");
+    assert!(
+        remarks.iter().any(|remark| remark.contains("up to 1 records") && remark.contains("\"5m\"")),
+        "{remarks:?}"
+    );
     sandbox.commit(&format!("reprieve.{}", route.route), &old, &[(0, 1)]).await;
     assert!(!named(&kafka().prepare(&route).await.unwrap().remarks, &old), "nothing waits there any more");
 }

@@ -71,7 +71,10 @@ async fn a_key_stays_on_its_partition_whatever_topic_has_how_many() {
     let placed = sandbox.read(&topic).await;
     let of = |key: &str| placed.iter().find(|record| record.body() == key).unwrap().partition;
     // Kafka's own tests: murmur2("21") is -973932308, murmur2("foobar") is -790332482; the sign bit is cleared.
-    assert_eq!((of("21"), of("foobar")), (Some((-973_932_308 & 0x7fff_ffff) % 10), Some((-790_332_482 & 0x7fff_ffff) % 10)));
+    assert_eq!(
+        (of("21"), of("foobar")),
+        (Some((-973_932_308 & 0x7fff_ffff) % 10), Some((-790_332_482 & 0x7fff_ffff) % 10))
+    );
 }
 
 #[tokio::test]
@@ -93,11 +96,8 @@ async fn a_record_that_is_too_large_for_its_topic_concerns_the_message_alone() {
     let broker = kafka();
     let (large, target) = (Message::new(vec![7; 3000]), to(&topic));
     let (small, tiny) = (Message::new("small"), Message::new("tiny"));
-    let published = tokio::join!(
-        broker.publish(&target, &small),
-        broker.publish(&target, &large),
-        broker.publish(&target, &tiny)
-    );
+    let published =
+        tokio::join!(broker.publish(&target, &small), broker.publish(&target, &large), broker.publish(&target, &tiny));
     assert!(matches!(published.1, Err(PublishError::TooLarge(_))), "{published:?}");
     // Whoever went in one batch with it is tried again by the route, and passes alone.
     broker.publish(&target, &Message::new("after")).await.unwrap();

@@ -1,6 +1,6 @@
-//! What the client library tells: assignments, and the answers to commits.
+//! What the client library tells of the group: which partitions are assigned here.
 //!
-//! It tells them while the poller polls. They are only noted there, and dealt with afterwards: an assignment takes questions to
+//! It tells so while the poller polls. It is only noted there, and dealt with afterwards: an assignment takes questions to
 //! the broker.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,6 @@ pub(super) enum Event {
         /// The broker has given them to another already.
         lost: bool,
     },
-    Committed(KafkaResult<Vec<(String, i32, KafkaResult<()>)>>),
 }
 
 pub(super) struct Context {
@@ -40,13 +39,6 @@ impl Context {
 
     pub(super) fn take_events(&self) -> Vec<Event> {
         std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// What could not be dealt with yet is there again, before what has come since.
-    pub(super) fn put_back(&self, mut earlier: Vec<Event>) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        earlier.append(&mut events);
-        *events = earlier;
     }
 
     /// From now on the partitions go as the group wants it.
@@ -102,11 +94,5 @@ impl ConsumerContext for Context {
             true => Event::Assigned(partitions),
             false => Event::Revoked { partitions, lost: consumer.assignment_lost() },
         });
-    }
-
-    fn commit_callback(&self, result: KafkaResult<()>, partitions: &TopicPartitionList) {
-        let each =
-            || partitions.elements().iter().map(|it| (it.topic().to_owned(), it.partition(), it.error())).collect();
-        self.note(Event::Committed(result.map(|()| each())));
     }
 }

@@ -13,6 +13,7 @@ mod rebalance;
 mod tier;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -68,9 +69,10 @@ impl Poller {
         limits: Limits,
         records: mpsc::Sender<Out>,
         publisher: Arc<Publisher>,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let prober = Prober::new(plans.producer.clone());
-        Self {
+        let commits = Commits::start(Arc::clone(&consumer), Arc::clone(&shared))?;
+        Ok(Self {
             consumer,
             shared,
             plans,
@@ -78,12 +80,12 @@ impl Poller {
             readings: HashMap::new(),
             turn: 0,
             records,
-            commits: Commits::default(),
+            commits,
             prober,
             publisher,
             runtime: Handle::current(),
             warned: None,
-        }
+        })
     }
 
     /// Runs until the consumer is closed or cannot go on. Says why it cannot.
@@ -121,13 +123,13 @@ impl Poller {
             let answer = match event {
                 Event::Assigned(partitions) => super::context::assign(&self.consumer, &partitions),
                 Event::Revoked { partitions, .. } => super::context::unassign(&self.consumer, &partitions),
-                Event::Committed(_) => Ok(()),
             };
             if let Err(error) = answer {
                 debug!(%error, "partitions could not be let go of at the end");
             }
         }
-        // The last handle on the consumer: its end leaves the group.
+        self.commits.end();
+        // What is left is the last handle on the consumer: its end leaves the group.
     }
 
     /// Deals with what the library tells.
@@ -159,7 +161,6 @@ impl Poller {
         match event {
             Event::Assigned(partitions) => self.assigned(partitions),
             Event::Revoked { partitions, lost } => self.revoked(&partitions, lost),
-            Event::Committed(answer) => self.commits.answered(answer),
         }
     }
 

@@ -1,9 +1,11 @@
 //! What a commit says beside its position, in the text that the broker keeps with it.
 //!
-//! `reprieve/1 clean`, or `reprieve/1 +LIMIT BITMAP OFFSET:COUNT,…`: all offsets counted from the position, a set bit for an
-//! attempt that was under way, the counts of attempts that ended with their host. The broker takes 4,096 bytes.
+//! `reprieve/1 clean`, or `reprieve/1 +LIMIT OWNER BITMAP OFFSET:COUNT,…`: all offsets counted from the position, a set bit for
+//! an attempt that was under way, the counts of attempts that ended with their host. The broker takes 4,096 bytes.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,6 +21,9 @@ const MOST_COUNTS: usize = 100;
 
 /// A limit that is farther than this from its position was not written here.
 const FARTHEST: i64 = 1 << 24;
+
+/// This process: what it left behind itself was not in work when it ended, for it lives.
+pub(super) static OWNER: LazyLock<String> = LazyLock::new(|| format!("{:016x}", RandomState::new().hash_one(0)));
 
 /// How far a partition has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +56,7 @@ impl Progress {
     /// takes less text.
     pub(super) fn text(&self, brief: bool) -> String {
         let limit = self.limit.saturating_sub(self.position).max(0);
-        let mut text = format!("{VERSION} +{limit}");
+        let mut text = format!("{VERSION} +{limit} {}", *OWNER);
         if brief {
             return text;
         }
@@ -102,8 +107,10 @@ impl Start {
         }
         let limit = words.next().and_then(|word| word.strip_prefix('+')).and_then(|number| number.parse::<i64>().ok());
         let Some(limit) = limit.filter(|limit| (0..=FARTHEST).contains(limit)) else { return clean };
+        let is_ours = words.next() == Some(&*OWNER);
         let mut interruptions = BTreeMap::new();
-        let bits = words.next().and_then(|word| URL_SAFE_NO_PAD.decode(word).ok()).unwrap_or_default();
+        let bits =
+            words.next().and_then(|word| URL_SAFE_NO_PAD.decode(word).ok()).filter(|_| !is_ours).unwrap_or_default();
         for (byte, bits) in (0_i64..).zip(bits) {
             for bit in (0..8).filter(|bit| bits & (1 << bit) != 0) {
                 interruptions.insert(position.saturating_add(byte * 8 + bit), 1);
@@ -117,7 +124,7 @@ impl Start {
                 interruptions.insert(position.saturating_add(offset), count);
             }
         }
-        let suspect_below = Some(position.saturating_add(limit));
+        let suspect_below = (!is_ours).then(|| position.saturating_add(limit));
         Self { position: Some(position), suspect_below, interruptions }
     }
 }
@@ -132,10 +139,22 @@ mod tests {
         Progress { position: 1000, limit: 1064, under_way, interruptions, notes: 0 }
     }
 
+    /// As another process would have written it.
+    fn of_another(text: &str) -> String {
+        text.replace(&*OWNER, "another")
+    }
+
+    #[test]
+    fn what_this_process_left_behind_itself_is_not_suspected() {
+        let text = progress(vec![1000], vec![(1007, 3)]).text(false);
+        let start = Start::read(1000, &text);
+        assert_eq!((start.suspect_below, start.interruptions), (None, BTreeMap::from([(1007, 3)])));
+    }
+
     #[test]
     fn the_next_owner_reads_what_the_last_one_wrote() {
         let text = progress(vec![1000, 1007, 1063], vec![(1007, 3)]).text(false);
-        let start = Start::read(1000, &text);
+        let start = Start::read(1000, &of_another(&text));
         assert_eq!(start.suspect_below, Some(1064));
         assert_eq!(start.interruptions, BTreeMap::from([(1000, 1), (1007, 3), (1063, 1)]));
     }
@@ -149,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_brief_text_still_tells_an_end_without_order() {
-        let start = Start::read(1000, &progress(vec![1001], vec![(1001, 2)]).text(true));
+        let start = Start::read(1000, &of_another(&progress(vec![1001], vec![(1001, 2)]).text(true)));
         assert_eq!((start.suspect_below, start.interruptions.len()), (Some(1064), 0));
     }
 
@@ -163,7 +182,7 @@ mod tests {
             let counts: Vec<(i64, u32)> = counts.into_iter().map(|(offset, count)| (1000 + offset, count)).collect();
             let text = progress(under_way.clone(), counts.clone()).text(false);
             prop_assert!(text.len() <= 4096);
-            let start = Start::read(1000, &text);
+            let start = Start::read(1000, &of_another(&text));
             for (offset, count) in counts.iter().take(MOST_COUNTS) {
                 prop_assert_eq!(start.interruptions.get(offset), Some(count));
             }

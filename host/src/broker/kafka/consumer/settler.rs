@@ -58,7 +58,7 @@ impl Out {
         };
         Delivery {
             message: Arc::clone(&self.message),
-            origin: Origin { position: Some(position), ..Origin::default() },
+            origin: Origin { position: Some(Box::new(position)), ..Origin::default() },
             redelivered: self.redelivered,
             earlier: self.earlier,
             lost: self.partition.lost.clone(),

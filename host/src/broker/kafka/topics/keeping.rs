@@ -71,11 +71,6 @@ impl Keeping {
                 ));
             }
         }
-        if number(settings, "min.insync.replicas").is_some_and(|replicas| replicas < 2) {
-            doubts.push(format!(
-                "what is published to topic '{topic}' is confirmed when one broker has it (min.insync.replicas): with three replicas, set it to 2"
-            ));
-        }
         if settings.get("unclean.leader.election.enable").is_some_and(|value| value == "true") {
             doubts.push(format!(
                 "topic '{topic}' may lose confirmed messages when a broker fails (unclean.leader.election.enable)"
@@ -113,13 +108,17 @@ mod tests {
 
     #[test]
     fn what_is_thrown_away_later_is_said() {
-        let week = settings(&[("retention.ms", "604800000"), ("retention.bytes", "-1"), ("min.insync.replicas", "2")]);
+        let week = settings(&[("retention.ms", "604800000"), ("retention.bytes", "-1")]);
         assert_eq!(
             Keeping::DeadLetters.doubts("orders.dlq", &week),
             ["topic 'orders.dlq' throws dead letters away after 7days (retention.ms)"]
         );
         assert!(Keeping::Origin.doubts("orders", &week).is_empty());
-        let one = settings(&[("retention.ms", "-1"), ("retention.bytes", "1000"), ("min.insync.replicas", "1")]);
+        let one = settings(&[
+            ("retention.ms", "-1"),
+            ("retention.bytes", "1000"),
+            ("unclean.leader.election.enable", "true"),
+        ]);
         assert_eq!(Keeping::DeadLetters.doubts("orders.dlq", &one).len(), 2);
     }
 

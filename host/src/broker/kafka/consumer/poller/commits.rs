@@ -1,19 +1,21 @@
 //! Tells the broker what is decided: the contiguous position alone (rule 14), until it is confirmed or the assignment has ended
 //! (rule 15). One commit at a time, so that none arrives behind a later one.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::{CommitMode, Consumer as _};
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode as Code};
 use rdkafka::{Offset, TopicPartitionList};
 use tracing::{debug, warn};
 
 use super::Poller;
-use crate::broker::kafka::consumer::context::Event;
+use crate::broker::kafka::consumer::context::Context;
 use crate::broker::kafka::consumer::partition::Partition;
 use crate::broker::kafka::consumer::progress::Progress;
+use crate::broker::kafka::consumer::shared::Shared;
 
 /// Where nothing presses.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -24,14 +26,40 @@ const HURRIED: Duration = Duration::from_millis(100);
 /// After a commit that failed.
 const BACK_OFF: Duration = Duration::from_millis(500);
 
-/// The library answers each commit. Where it does not, another one is made.
-const NO_ANSWER: Duration = Duration::from_secs(60);
+/// Commits, one after the other, on a thread of its own: the library answers only who waits, and the poller must not.
+struct Committer {
+    jobs: mpsc::Sender<(u64, TopicPartitionList)>,
+    answers: mpsc::Receiver<(u64, KafkaResult<()>)>,
+    thread: thread::JoinHandle<()>,
+}
 
-type Answer = KafkaResult<Vec<(String, i32, KafkaResult<()>)>>;
+impl Committer {
+    fn start(consumer: Arc<BaseConsumer<Context>>, shared: Arc<Shared>) -> io::Result<Self> {
+        let (jobs, todo) = mpsc::channel::<(u64, TopicPartitionList)>();
+        let (answer, answers) = mpsc::channel();
+        let thread = thread::Builder::new().name("kafka commits".to_owned()).spawn(move || {
+            for (number, list) in todo {
+                if answer.send((number, consumer.commit(&list, CommitMode::Sync))).is_err() {
+                    break;
+                }
+                shared.wake();
+            }
+        })?;
+        Ok(Self { jobs, answers, thread })
+    }
+}
+
+/// A commit under way.
+struct InFlight {
+    number: u64,
+    what: Vec<(Arc<Partition>, Progress)>,
+}
 
 /// The commit under way, and when the next one may be.
 pub(super) struct Commits {
-    in_flight: Option<(Vec<(Arc<Partition>, Progress)>, Instant)>,
+    committer: Committer,
+    in_flight: Option<InFlight>,
+    made: u64,
     last: Instant,
     /// Not before then.
     held_until: Option<Instant>,
@@ -41,13 +69,23 @@ pub(super) struct Commits {
     brief: bool,
 }
 
-impl Default for Commits {
-    fn default() -> Self {
-        Self { in_flight: None, last: Instant::now(), held_until: None, failing: false, brief: false }
-    }
-}
-
 impl Commits {
+    /// Starts the thread that commits.
+    pub(super) fn start(consumer: Arc<BaseConsumer<Context>>, shared: Arc<Shared>) -> io::Result<Self> {
+        let committer = Committer::start(consumer, shared)?;
+        let (in_flight, held_until) = (None, None);
+        Ok(Self { committer, in_flight, made: 0, last: Instant::now(), held_until, failing: false, brief: false })
+    }
+
+    /// Ends the thread, and returns once it has let go of the consumer; one that waits for an answer is left alone.
+    pub(super) fn end(self) {
+        let Self { committer: Committer { jobs, thread, .. }, in_flight, .. } = self;
+        drop(jobs);
+        if in_flight.is_none() && thread.join().is_err() {
+            warn!("the thread that commits has panicked");
+        }
+    }
+
     /// How long until the next commit, where nothing presses.
     pub(super) fn rest(&self) -> Duration {
         match (&self.in_flight, self.held_until) {
@@ -58,38 +96,37 @@ impl Commits {
     }
 
     fn may_begin(&mut self) -> bool {
-        if self.in_flight.as_ref().is_some_and(|(_, since)| since.elapsed() > NO_ANSWER) {
-            self.in_flight = None;
-            warn!("a commit got no answer; it is made again");
-        }
         if self.held_until.is_some_and(|until| until <= Instant::now()) {
             self.held_until = None;
         }
         self.in_flight.is_none() && self.held_until.is_none()
     }
 
-    /// What the broker says of the commit under way.
+    /// What the broker says of the commit under way, once it says so.
     ///
     /// # Errors
     /// It will never take one.
-    pub(super) fn answered(&mut self, answer: Answer) -> Result<(), String> {
-        let Some((sent, _)) = self.in_flight.take() else { return Ok(()) };
-        let answers = match answer {
-            Ok(answers) => answers,
-            Err(error) => return self.failed(&error),
-        };
-        let mut worst = None;
-        for (partition, progress) in sent {
-            let place = &partition.place;
-            let its = answers.iter().find(|(topic, number, _)| **topic == *place.topic && *number == place.partition);
-            match its {
-                Some((_, _, Ok(()))) => partition.confirm(progress),
-                Some((_, _, Err(error))) => worst = Some(error.clone()),
-                None => debug!(topic = %place.topic, partition = place.partition, "a commit was not answered for it"),
+    pub(super) fn take_answer(&mut self) -> Result<(), String> {
+        match self.committer.answers.try_recv() {
+            Ok((number, answer)) => self.answered(number, answer),
+            Err(mpsc::TryRecvError::Empty) => Ok(()),
+            Err(mpsc::TryRecvError::Disconnected) => {
+                Err("the thread that commits has ended; the log has why".to_owned())
             }
         }
-        if let Some(error) = worst {
+    }
+
+    /// An error concerns one of the partitions at least, and all are committed again.
+    fn answered(&mut self, number: u64, answer: KafkaResult<()>) -> Result<(), String> {
+        // One that was not waited for to its end.
+        let Some(InFlight { what, .. }) = self.in_flight.take_if(|in_flight| in_flight.number == number) else {
+            return Ok(());
+        };
+        if let Err(error) = answer {
             return self.failed(&error);
+        }
+        for (partition, progress) in what {
+            partition.confirm(progress);
         }
         if std::mem::take(&mut self.failing) {
             warn!("commits succeed again");
@@ -121,6 +158,7 @@ impl Commits {
 impl Poller {
     /// Makes a commit where it is time or something presses.
     pub(super) fn commit(&mut self) -> Result<(), String> {
+        self.commits.take_answer()?;
         if !self.commits.may_begin() {
             return Ok(());
         }
@@ -159,7 +197,7 @@ impl Poller {
             debug!(reason, "the last commit of partitions that end failed");
         }
         self.wait_for_answer(deadline);
-        if self.commits.in_flight.take().is_some() {
+        if self.commits.in_flight.is_some() {
             warn!(source = %self.plans.source, "the last commit was not answered in time: some messages may come again");
         }
     }
@@ -174,36 +212,23 @@ impl Poller {
             place.set_offset(Offset::Offset(progress.position)).map_err(|error| error.to_string())?;
             place.set_metadata(text(progress));
         }
-        match self.consumer.commit(&list, CommitMode::Async) {
-            Ok(()) => {
-                self.commits.in_flight = Some((all, Instant::now()));
-                Ok(())
-            }
-            Err(error) => self.commits.failed(&error),
-        }
+        let commits = &mut self.commits;
+        commits.made += 1;
+        let number = commits.made;
+        let sent = commits.committer.jobs.send((number, list));
+        sent.map_err(|_| "the thread that commits has ended; the log has why".to_owned())?;
+        commits.in_flight = Some(InFlight { number, what: all });
+        Ok(())
     }
 
-    /// Polls for the answer to the commit under way. What else is told is kept for later.
+    /// Waits for the answer to the commit under way.
     fn wait_for_answer(&mut self, deadline: Instant) {
-        let mut kept = Vec::new();
-        while self.commits.in_flight.is_some() && Instant::now() < deadline {
-            if let Some(Err(error)) = self.consumer.poll(Duration::ZERO) {
-                debug!(%error, "while the answer to a commit was awaited");
-            }
-            for event in self.consumer.context().take_events() {
-                match event {
-                    Event::Committed(answer) => {
-                        if let Err(reason) = self.commits.answered(answer) {
-                            warn!(reason, "a last commit was refused");
-                        }
-                    }
-                    other => kept.push(other),
-                }
-            }
-            if self.commits.in_flight.is_some() {
-                thread::park_timeout(Duration::from_millis(20));
+        while self.commits.in_flight.is_some() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok((number, answer)) = self.commits.committer.answers.recv_timeout(left) else { return };
+            if let Err(reason) = self.commits.answered(number, answer) {
+                warn!(reason, "a last commit was refused");
             }
         }
-        self.consumer.context().put_back(kept);
     }
 }

@@ -60,15 +60,16 @@ impl Poller {
             }
             let (window, lost) = (Window::new(start, self.limits), self.shared.lost.child_token());
             let partition = Arc::new(Partition::new(place, plan.delay, window, lost));
+            let key = (Arc::clone(&partition.place.topic), number);
+            // Where the library did not tell of its end.
+            if let Some(before) = self.readings.remove(&key) {
+                self.forget(&before.partition);
+            }
             // Before it is assigned, so that no record takes another way.
             let queue = self.consumer.split_partition_queue(&topic, number);
             let queue = queue.ok_or_else(|| format!("{topic}, partition {number}, has no queue"))?;
-            let key = (Arc::clone(&partition.place.topic), number);
             let reading = Reading::new(partition, past, queue, &self.shared, Arc::clone(&self.plans.source));
-            // Where the library did not tell of its end.
-            if let Some(before) = self.readings.insert(key, reading) {
-                self.forget(&before.partition);
-            }
+            self.readings.insert(key, reading);
         }
         assign(&self.consumer, &partitions)
             .map_err(|error| format!("cannot read the partitions of the group: {error}"))?;
