@@ -1,9 +1,11 @@
 //! Apache Kafka: a topic that a group of hosts consumes, on a node of the rig's own.
 //!
 //! * `reader` reads source, tiers and dead letters raw, into the `log` and the books; `onlooker` asks what the group committed.
-//! * `proof` demands an outcome for every record below a commit. `again` and `idle` judge what was run twice or not at all.
+//! * `proof` demands an outcome for every record below a commit. `again` and `idle` judge what was run twice or not at all, `bare`
+//!   what came without headers; `bound` says how much may come twice.
 
 mod again;
+mod bare;
 mod bound;
 mod idle;
 mod inflict;
@@ -18,6 +20,7 @@ mod topics;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -84,8 +87,10 @@ pub(crate) struct Kafka {
     onlooker: Onlooker,
     log: Arc<Mutex<Log>>,
     proofs: Mutex<Proofs>,
-    /// How often the topic of invalid dead letters was made; nothing while it is not there.
-    made: watch::Sender<Option<u32>>,
+    /// How often the topic of invalid dead letters was deleted.
+    deleted: watch::Sender<u32>,
+    /// That topic may be missing now.
+    is_missing: AtomicBool,
 }
 
 impl Kafka {
@@ -104,7 +109,8 @@ impl Kafka {
             admin,
             log: Arc::default(),
             proofs: Mutex::default(),
-            made: watch::Sender::new(Some(1)),
+            deleted: watch::Sender::new(0),
+            is_missing: AtomicBool::new(false),
         };
         Ok((Arc::new(broker), proxies))
     }
@@ -119,11 +125,10 @@ impl Kafka {
         for topic in TOPICS {
             let read = async {
                 loop {
-                    if topic == INVALID && self.made.borrow().is_none() {
-                        return Ok(());
-                    }
-                    let ends = self.onlooker.ends(topic).await;
-                    if ends.is_ok_and(|ends| self.log().has_read(&ends)) {
+                    let may_be_missing = topic == INVALID && self.is_missing.load(Ordering::SeqCst);
+                    // A broker that has just come up may know of no topics yet.
+                    let ends = self.onlooker.ends(topic).await.ok().filter(|ends| may_be_missing || !ends.is_empty());
+                    if ends.is_some_and(|ends| self.log().has_read(&ends)) {
                         return Ok(());
                     }
                     sleep(PAUSE).await;
@@ -190,10 +195,10 @@ dead_letters = {{ default = "{DEAD}", invalid = "{INVALID}" }}
     }
 
     async fn observe(&self, books: Arc<Books>) {
-        let always = watch::Sender::new(Some(1));
+        let never = watch::Sender::new(0);
         let read = |topic| {
-            let made = if topic == INVALID { &self.made } else { &always }.subscribe();
-            reader::read(&self.server, topic, made, &self.log, &books)
+            let deleted = if topic == INVALID { &self.deleted } else { &never }.subscribe();
+            reader::read(&self.server, topic, deleted, &self.log, &books)
         };
         join_all(TOPICS.map(read)).await;
     }
@@ -243,20 +248,19 @@ dead_letters = {{ default = "{DEAD}", invalid = "{INVALID}" }}
 
     fn findings(&self, course: &Course<'_>) -> Findings {
         let (log, proofs) = (self.log(), lock(&self.proofs));
-        let bare = course.messages.values().flat_map(|message| &message.dead_letters).filter(|letter| letter.bare);
         let mut failures = proofs.failures();
         failures.extend(log.complaints().iter().cloned());
         let mut rows = proofs.rows();
         rows.push((
             "dead letters without headers",
-            bare.count(),
+            bare::count(course),
             "of the sender's, after they were refused for their size".to_owned(),
         ));
         Findings {
             bound: bound::of(course, &log),
             bound_is: "for each fault that repeats, twice the most that hosts had begun and the group not committed",
             stall: idle::longest(course, &log),
-            troubles: proofs.troubles().chain(again::troubles(course, &log)).collect(),
+            troubles: proofs.troubles().chain(again::troubles(course, &log)).chain(bare::troubles(course)).collect(),
             rows,
             failures,
         }

@@ -69,7 +69,7 @@ mod tests {
             .into();
         let mut log = Log::default();
         for number in 0..3 {
-            log.read((SOURCE, 0, number), Record { number: number.unsigned_abs(), timestamp: 0, attempts: 0 });
+            log.add((SOURCE, 0, number), Record { number: number.unsigned_abs(), timestamp: 0, attempts: 0 });
         }
         log.committed(10.0, &Offsets::from([((SOURCE, 0), 1)]));
         log.committed(50.0, &Offsets::from([((SOURCE, 0), 3)]));

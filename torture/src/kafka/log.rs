@@ -1,9 +1,9 @@
 //! Every record of source and tiers, how far each topic was read, and how far the group had committed when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::onlooker::Offsets;
-use super::topics::{COMMITTED, SOURCE};
+use super::topics::SOURCE;
 
 /// Topic, partition and offset.
 pub(super) type Place = (&'static str, i32, i64);
@@ -22,6 +22,8 @@ pub(super) struct Record {
 pub(super) struct Log {
     records: BTreeMap<Place, Record>,
     copies: BTreeMap<u64, Vec<Place>>,
+    /// By which hosts learn the broker's time.
+    probes: BTreeSet<Place>,
     /// What is read next.
     positions: Offsets,
     /// The moments of a run at which commits were seen, with the offsets.
@@ -40,14 +42,25 @@ impl Log {
         offset >= self.positions.get(&(topic, partition)).copied().unwrap_or(0)
     }
 
-    pub(super) fn read(&mut self, place: Place, record: Record) {
-        let (topic, partition, offset) = place;
-        let position = self.positions.entry((topic, partition)).or_insert(0);
-        *position = (*position).max(offset + 1);
-        // A dead letter is the books' matter.
-        if COMMITTED.contains(&topic) && self.records.insert(place, record).is_none() {
+    /// The record at this place was read.
+    pub(super) fn has_come_to(&mut self, (topic, partition, offset): Place) {
+        self.positions.insert((topic, partition), offset + 1);
+    }
+
+    /// A record of source or tiers.
+    pub(super) fn add(&mut self, place: Place, record: Record) {
+        if self.records.insert(place, record).is_none() {
             self.copies.entry(record.number).or_default().push(place);
         }
+    }
+
+    /// A record that is no message.
+    pub(super) fn add_probe(&mut self, place: Place) {
+        self.probes.insert(place);
+    }
+
+    pub(super) fn is_probe(&self, place: Place) -> bool {
+        self.probes.contains(&place)
     }
 
     /// Whether all was read that was on a topic when these were its ends.
@@ -115,12 +128,13 @@ impl Log {
 mod tests {
     use super::*;
 
-    const TIER: &str = COMMITTED[1];
+    const TIER: &str = super::super::topics::COMMITTED[1];
 
     fn log(places: &[Place]) -> Log {
         let mut log = Log::default();
         for place in places {
-            log.read(*place, Record { number: 7, timestamp: 0, attempts: 0 });
+            log.add(*place, Record { number: 7, timestamp: 0, attempts: 0 });
+            log.has_come_to(*place);
         }
         log
     }

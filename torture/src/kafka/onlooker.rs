@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
+use rdkafka::types::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::task::spawn_blocking;
 
@@ -36,7 +37,9 @@ impl Onlooker {
             let mut committed = Offsets::new();
             for topic in topics {
                 let mut wanted = TopicPartitionList::new();
-                wanted.add_partition_range(topic, 0, partitions(client, topic)? - 1);
+                let partitions = partitions(client, topic)?;
+                ensure!(partitions > 0, "there is no topic {topic} now");
+                wanted.add_partition_range(topic, 0, partitions - 1);
                 let answer = client.committed_offsets(wanted, ANSWER)?;
                 for place in answer.elements() {
                     place.error()?;
@@ -50,7 +53,7 @@ impl Onlooker {
         .await
     }
 
-    /// The offset behind the last record of each partition.
+    /// The offset behind the last record of each partition; of none where there is no such topic.
     pub(super) async fn ends(&self, topic: &'static str) -> Result<Offsets> {
         self.ask(move |client| {
             let end = |partition| Ok(((topic, partition), client.fetch_watermarks(topic, partition, ANSWER)?.1));
@@ -80,10 +83,13 @@ impl Onlooker {
     }
 }
 
+/// None where there is no such topic.
 fn partitions(client: &BaseConsumer, topic: &str) -> Result<i32> {
     let metadata = client.fetch_metadata(Some(topic), ANSWER)?;
-    let topic = metadata.topics().first().filter(|topic| topic.error().is_none());
-    let count = topic.map_or(0, |topic| topic.partitions().len());
-    anyhow::ensure!(count > 0, "there is no such topic now");
-    Ok(i32::try_from(count)?)
+    let found = metadata.topics().first().context("the broker says nothing of a topic")?;
+    match found.error().map(RDKafkaErrorCode::from) {
+        None => Ok(i32::try_from(found.partitions().len())?),
+        Some(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => Ok(0),
+        Some(error) => Err(error.into()),
+    }
 }

@@ -13,30 +13,27 @@ use tokio::time::sleep;
 
 use super::lock;
 use super::log::{Log, Record};
-use super::record::Seen;
-use super::topics::{DEAD_TOPICS, client};
+use super::record::{Seen, is_probe};
+use super::topics::{COMMITTED, DEAD_TOPICS, client};
 use crate::books::{Books, DeadLetter, id};
 
 /// Between looks whether the topic is there.
 const PAUSE: Duration = Duration::from_millis(200);
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Reads for ever. Whenever the topic was `made` anew, it is read from its begin again; while it is not there, not at all.
+/// Reads for ever. After the topic was `deleted`, what is there under its name is read from its begin.
 pub(super) async fn read(
     server: &str,
     topic: &'static str,
-    mut made: watch::Receiver<Option<u32>>,
+    mut deleted: watch::Receiver<u32>,
     log: &Mutex<Log>,
     books: &Books,
 ) {
     loop {
-        let Ok(Some(_)) = made.wait_for(Option::is_some).await.map(|made| *made) else { return };
-        // What was read of it before is read again, and known by its place.
-        lock(log).begin(topic);
         tokio::select! {
-            _ = made.changed() => {}
+            changed = deleted.changed() => if changed.is_err() { return },
             failed = read_on(server, topic, log, books) => {
-                // Such as a broker that is down when it is asked for the partitions.
+                // It fails only before it reads: the broker is down, or the topic not there. The rest is waited for.
                 drop(failed);
                 sleep(PAUSE).await;
             }
@@ -66,19 +63,23 @@ async fn read_on(server: &str, topic: &'static str, log: &Mutex<Log>, books: &Bo
 }
 
 fn write_down(record: &BorrowedMessage<'_>, topic: &'static str, log: &Mutex<Log>, books: &Books) {
-    let seen = Seen::of(record);
     let place = (topic, record.partition(), record.offset());
-    let Some(number) = seen.number else {
-        books.stranger(&format!("{topic}/{}/{}", record.partition(), record.offset()));
-        return;
-    };
-    let at = books.clock.now();
-    let timestamp = record.timestamp().to_millis().unwrap_or(0);
-    let entry = Record { number, timestamp, attempts: seen.attempts };
     let mut log = lock(log);
-    if DEAD_TOPICS.contains(&topic) && log.is_next(place) {
-        let Seen { bare, altered, made, .. } = seen;
-        books.dead_letter(&id(number), DeadLetter { at, queue: topic, redelivered: false, made, altered, bare });
+    if !log.is_next(place) {
+        return;
     }
-    log.read(place, entry);
+    let Seen { number, attempts, bare, altered, made } = Seen::of(record);
+    match number {
+        Some(number) if DEAD_TOPICS.contains(&topic) => {
+            let at = books.clock.now();
+            books.dead_letter(&id(number), DeadLetter { at, queue: topic, redelivered: false, made, altered, bare });
+        }
+        Some(number) => {
+            let timestamp = record.timestamp().to_millis().unwrap_or(0);
+            log.add(place, Record { number, timestamp, attempts });
+        }
+        None if COMMITTED.contains(&topic) && is_probe(record) => log.add_probe(place),
+        None => books.stranger(&format!("{topic}/{}/{}", place.1, place.2)),
+    }
+    log.has_come_to(place);
 }

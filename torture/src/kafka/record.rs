@@ -11,6 +11,8 @@ const NULL: &str = "torture-null";
 /// Where hosts find a sender's id.
 const ID: &str = "reprieve-id";
 const ATTEMPTS: &str = "reprieve-attempts";
+/// On a record that a host puts on a tier to learn the broker's time: it is no message.
+const PROBE: &str = "reprieve-probe";
 /// Of every so many messages one is large: so large that a dead letter has room for short headers only.
 const LARGE: u64 = 4;
 const LARGE_SIZE: usize = 12_000;
@@ -71,6 +73,11 @@ impl Seen {
             made: text("reprieve-failed-at").unwrap_or_default() + " " + &text(ATTEMPTS).unwrap_or_default(),
         }
     }
+}
+
+/// Whether a host put it there to learn the broker's time.
+pub(super) fn is_probe(record: &BorrowedMessage<'_>) -> bool {
+    record.payload_len() == 0 && header(record, PROBE).is_some()
 }
 
 /// The last header of this name.

@@ -2,7 +2,9 @@
 
 use anyhow::{Context as _, Result};
 use rdkafka::ClientConfig;
-use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, NewTopic, ResourceSpecifier, TopicReplication};
+use rdkafka::admin::{
+    AdminClient, AdminOptions, AlterConfig, NewTopic, ResourceSpecifier, TopicReplication, TopicResult,
+};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::types::RDKafkaErrorCode;
 
@@ -46,6 +48,7 @@ impl Admin {
         self.create_invalid().await
     }
 
+    /// Makes the topic where it is not there.
     pub(super) async fn create_invalid(&self) -> Result<()> {
         self.create(INVALID, 1, &[]).await
     }
@@ -73,7 +76,12 @@ impl Admin {
         // Copies are put in order by the broker's clock.
         let topic = topic.set("message.timestamp.type", "LogAppendTime");
         let created = self.client.create_topics([&topic], &options()).await;
-        answer(created.map(|answers| answers.into_iter().map(|answer| answer.map(drop).map_err(|error| error.1))))
+        let is_there = |error: &RDKafkaErrorCode| *error == RDKafkaErrorCode::TopicAlreadyExists;
+        let made = |answer: TopicResult| match answer.map_err(|(_, error)| error) {
+            Err(error) if !is_there(&error) => Err(error),
+            _ => Ok(()),
+        };
+        answer(created.map(|answers| answers.into_iter().map(made)))
             .with_context(|| format!("cannot make topic {name}"))
     }
 }
