@@ -3,12 +3,16 @@
 //! * [`memory`]: bounded queues in this process, for tests, the demo and embedding.
 //! * [`rabbitmq`]: AMQP 0-9-1.
 //! * [`kafka`]: a partitioned log, consumed in a group.
+//! * [`narad`]: leases over HTTP.
 //!
 //! A driver moves messages and settles deliveries. It knows nothing of attempts, policies or verdicts.
 
 pub mod kafka;
+mod login;
 pub mod memory;
+pub mod narad;
 pub mod rabbitmq;
+mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +20,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+pub use self::tls::TlsSettings;
 use crate::message::Message;
 use crate::topic::{Tier, Topic};
 
@@ -317,6 +322,29 @@ pub struct Capabilities {
     pub tells_of_interruptions: bool,
     /// What it can remember of starts since the last copy, in a sentence for people (rule 9).
     pub remembers_starts: &'static str,
+    /// What of a message comes out as it went in.
+    pub keeps: Kept,
+}
+
+/// What a broker keeps of a message beside what each does: the id, the bytes of a body, the content type, and headers by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// The key; otherwise there is none.
+    pub keys: bool,
+    /// A null body; otherwise it becomes an empty one.
+    pub null_bodies: bool,
+    /// The types of headers; otherwise their values become bytes, numbers and texts as people read them.
+    pub header_types: bool,
+    /// The order of headers, and each of several of one name; otherwise the last of a name, sorted.
+    pub header_order: bool,
+    /// All properties; otherwise none but the content type.
+    pub properties: bool,
+}
+
+impl Kept {
+    /// Everything.
+    pub const ALL: Self =
+        Self { keys: true, null_bodies: true, header_types: true, header_order: true, properties: true };
 }
 
 /// Why a route's broker cannot serve it now.

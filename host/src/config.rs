@@ -35,7 +35,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-pub use broker::{BrokerConfig, KafkaConfig, MemoryConfig, RabbitMqConfig};
+pub use broker::{BrokerConfig, EnvelopeConfig, KafkaConfig, MemoryConfig, NaradConfig, RabbitMqConfig};
 pub use error::ConfigError;
 pub(crate) use error::Report;
 pub use handler::{CommandConfig, HandlerConfig, HttpConfig, JudgeConfig};

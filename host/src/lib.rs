@@ -25,6 +25,7 @@ pub mod failure;
 pub mod handler;
 pub mod handler_error;
 pub mod host;
+mod http_client;
 pub mod message;
 pub mod observer;
 pub mod policy;

@@ -2,5 +2,6 @@
 
 pub mod collector;
 pub mod kafka;
+pub mod narad;
 pub mod rabbitmq;
 pub mod small_policy;

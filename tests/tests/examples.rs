@@ -10,7 +10,7 @@ fn example(name: &str) -> PathBuf {
 
 #[test]
 fn every_example_is_a_right_configuration() {
-    for name in ["quickstart", "judge", "kafka"] {
+    for name in ["quickstart", "judge", "kafka", "narad"] {
         match Config::load(example(name)) {
             Ok(config) => assert!(config.warnings.is_empty(), "{name}: {:?}", config.warnings),
             Err(error) => panic!("{error}"),

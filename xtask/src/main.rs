@@ -7,6 +7,7 @@ mod deny;
 mod frozen;
 mod kafka;
 mod mutants;
+mod narad;
 mod policies;
 mod python;
 mod rabbitmq;
@@ -57,6 +58,8 @@ enum Chore {
     System,
     /// Find a RabbitMQ on this machine, or install and start one, and print its URL
     Rabbitmq,
+    /// Find a Narad on this machine, or build and start one, and print its URL
+    Narad(narad::Args),
     /// Start an Apache Kafka that stays, unless it runs already, and print its address
     Kafka(kafka::Args),
     /// Set up the Python that tests use, with what they need, and print its path
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Chore::Swaps(args) => swaps::run(&args),
         Chore::Torture(args) => torture::run(&args),
         Chore::Rabbitmq => rabbitmq::ensure().map(|address| println!("{}", address.url())),
+        Chore::Narad(args) => narad::run(&args),
         Chore::System => system::ensure(),
         Chore::Kafka(args) => kafka::run(&args),
         Chore::Python => python::ensure().map(|python| println!("{}", python.display())),

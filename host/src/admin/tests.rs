@@ -6,6 +6,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::event::{EventKind, Subject};
+use crate::http_client;
 use crate::message::Message;
 
 /// A host of which a test says how it is.
@@ -66,7 +67,7 @@ impl Admin {
 }
 
 fn client() -> Client {
-    Client::builder().no_proxy().build().unwrap()
+    http_client::builder().no_proxy().build().unwrap()
 }
 
 async fn json_of(response: Response) -> Value {

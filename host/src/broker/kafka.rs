@@ -35,7 +35,8 @@ use self::publisher::Publisher;
 pub(crate) use self::settings::NAMES as SETTING_NAMES;
 pub use self::settings::{KafkaSettings, SettingProblem, check_setting};
 use crate::broker::{
-    Broker, BrokerError, Browser, Browsing, Capabilities, Consumer, HandBackLimit, Plan, Prepared, PublishError, Target,
+    Broker, BrokerError, Browser, Browsing, Capabilities, Consumer, HandBackLimit, Kept, Plan, Prepared, PublishError,
+    Target,
 };
 use crate::message::Message;
 use crate::topic::Topic;
@@ -99,6 +100,7 @@ impl Broker for Kafka {
             tells_of_interruptions: true,
             remembers_starts: "after an end without order, which records may have been in work, from the metadata of the last \
                                commit: they run alone, and each of those attempts is committed before it begins",
+            keeps: Kept { header_types: false, properties: false, ..Kept::ALL },
         }
     }
 

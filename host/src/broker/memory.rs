@@ -18,7 +18,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Broker, BrokerError, Capabilities, Consumer, HandBackLimit, Plan, Prepared, PublishError, Target};
+use super::{Broker, BrokerError, Capabilities, Consumer, HandBackLimit, Kept, Plan, Prepared, PublishError, Target};
 use crate::message::Message;
 use crate::topic::{Tier, Topic};
 use consumer::MemoryConsumer;
@@ -173,6 +173,7 @@ impl Broker for MemoryBroker {
             partitions: false,
             tells_of_interruptions: false,
             remembers_starts: "that a message was handed over before, until the process ends: messages do not outlive it",
+            keeps: Kept::ALL,
         }
     }
 

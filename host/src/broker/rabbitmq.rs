@@ -38,9 +38,9 @@ use self::origins::Origins;
 use self::publisher::Publisher;
 use self::topology::Topology;
 use self::transport::Tls;
-pub use self::transport::TlsSettings;
+pub use super::tls::TlsSettings;
 use crate::broker::{
-    Broker, BrokerError, Capabilities, Consumer, HandBackLimit, HoldLimits, Plan, Prepared, PublishError, Target,
+    Broker, BrokerError, Capabilities, Consumer, HandBackLimit, HoldLimits, Kept, Plan, Prepared, PublishError, Target,
 };
 use crate::message::Message;
 use crate::topic::Topic;
@@ -145,6 +145,7 @@ impl Broker for RabbitMq {
             tells_of_interruptions: false,
             remembers_starts: "a redelivered flag; quorum queues also count hand-overs, innocent prefetched ones \
                                included, so the host notes in its state folder what ran alone when it ended",
+            keeps: Kept { keys: false, null_bodies: false, header_order: false, ..Kept::ALL },
         }
     }
 

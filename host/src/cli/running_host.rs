@@ -7,6 +7,7 @@ use anyhow::{Context as _, anyhow};
 use reqwest::{Client, Method, RequestBuilder, Response, Url};
 
 use crate::config::HostConfig;
+use crate::http_client;
 
 /// A host on the same machine answers at once, or hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -18,7 +19,8 @@ pub(super) struct RunningHost<'c> {
 
 impl<'c> RunningHost<'c> {
     pub(super) fn new(config: &'c HostConfig) -> anyhow::Result<Self> {
-        let client = Client::builder().no_proxy().timeout(PATIENCE).build().context("cannot set up the HTTP client")?;
+        let client =
+            http_client::builder().no_proxy().timeout(PATIENCE).build().context("cannot set up the HTTP client")?;
         Ok(Self { config, client })
     }
 

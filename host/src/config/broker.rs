@@ -1,6 +1,8 @@
 //! The `[brokers.NAME]` sections.
 
+mod addresses;
 mod kafka;
+mod narad;
 mod rabbitmq;
 
 use std::collections::BTreeMap;
@@ -9,6 +11,7 @@ use std::path::Path;
 use toml::Spanned;
 
 pub use self::kafka::KafkaConfig;
+pub use self::narad::{EnvelopeConfig, NaradConfig};
 pub use self::rabbitmq::RabbitMqConfig;
 use super::name::check_name;
 use super::section::Section;
@@ -23,6 +26,8 @@ pub enum BrokerConfig {
     RabbitMq(RabbitMqConfig),
     /// `kind = "kafka"`.
     Kafka(KafkaConfig),
+    /// `kind = "narad"`.
+    Narad(NaradConfig),
 }
 
 /// A broker in this process.
@@ -40,6 +45,7 @@ impl BrokerConfig {
             Self::Memory(_) => "memory",
             Self::RabbitMq(_) => "rabbitmq",
             Self::Kafka(_) => "kafka",
+            Self::Narad(_) => "narad",
         }
     }
 
@@ -50,16 +56,21 @@ impl BrokerConfig {
             Self::Memory(_) => {}
             Self::RabbitMq(rabbitmq) => rabbitmq.declare = false,
             Self::Kafka(kafka) => kafka.declare = false,
+            Self::Narad(narad) => narad.declare = false,
         }
         self
     }
 
     fn read(section: Section<'_>, folder: &Path) -> Option<Self> {
-        let kind = section.required_text("kind", "add kind = \"rabbitmq\", kind = \"kafka\" or kind = \"memory\"")?;
+        let kind = section.required_text(
+            "kind",
+            "add kind = \"rabbitmq\", kind = \"kafka\", kind = \"narad\" or kind = \"memory\"",
+        )?;
         let broker = match *kind.get_ref() {
             "memory" => Some(Self::Memory(MemoryConfig::read(&section))),
             "rabbitmq" => RabbitMqConfig::read(&section, folder).map(Self::RabbitMq),
             "kafka" => KafkaConfig::read(&section).map(Self::Kafka),
+            "narad" => NaradConfig::read(&section, folder).map(Self::Narad),
             other => {
                 report_kind(&section, &kind, other);
                 // Its other keys depend on the kind, so there is nothing to check them against.
@@ -80,12 +91,8 @@ impl MemoryConfig {
 }
 
 fn report_kind(section: &Section<'_>, kind: &Spanned<&str>, other: &str) {
-    let known = ["rabbitmq", "kafka", "memory"];
-    let (message, cure) = match other {
-        "narad" => (format!("the broker kind \"{other}\" is not in this build yet"), suggest("", &known)),
-        _ => (format!("there is no broker kind \"{other}\""), suggest(other, &known)),
-    };
-    section.problems.error(&kind.span(), message, cure);
+    let known = ["rabbitmq", "kafka", "narad", "memory"];
+    section.problems.error(&kind.span(), format!("there is no broker kind \"{other}\""), suggest(other, &known));
 }
 
 /// The brokers that are right, by name, and the names of all.

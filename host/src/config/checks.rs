@@ -1,5 +1,6 @@
 //! Whether routes, brokers and policies fit together.
 
+mod envelopes;
 mod loops;
 mod pins;
 
@@ -39,6 +40,7 @@ impl Checks<'_, '_> {
             self.dead_letters_are_fit(route);
             self.judge_is_fit(route);
         }
+        envelopes::check(self);
         pins::check(self);
         loops::check(self);
     }
@@ -98,6 +100,7 @@ impl Checks<'_, '_> {
 
     fn names_are_fit(&self, route: &WrittenRoute<'_>) {
         let amqp = matches!(self.broker(route), Some(BrokerConfig::RabbitMq(_)));
+        let narad = matches!(self.broker(route), Some(BrokerConfig::Narad(_)));
         let kafka = matches!(self.broker(route), Some(BrokerConfig::Kafka(_)));
         let check = |text: &str, span| {
             if text.starts_with(TIER_QUEUE_PREFIX) {
@@ -118,6 +121,12 @@ impl Checks<'_, '_> {
                     format!("`{}` cannot be the name of a topic", text.escape_debug()),
                     "write at most 249 letters, digits, `.`, `_` and `-`",
                 );
+            } else if narad && !is_narad_name(text) {
+                self.problems.error(
+                    &span,
+                    format!("\"{}\" cannot be the name of a topic of Narad", text.escape_debug()),
+                    "write 1 to 200 letters, digits, `-`, `_` and `.`",
+                );
             }
         };
         if let Some(source) = &route.source {
@@ -137,6 +146,7 @@ impl Checks<'_, '_> {
     fn dead_letters_are_fit(&self, route: &WrittenRoute<'_>) {
         let without_exchanges = match self.broker(route) {
             Some(BrokerConfig::Memory(_)) => Some(("the memory broker has no exchanges", "write the name of a queue")),
+            Some(BrokerConfig::Narad(_)) => Some(("Narad has no exchanges", "write the name of a topic")),
             Some(BrokerConfig::Kafka(_)) => Some(("Kafka has no exchanges", "write the name of a topic")),
             Some(BrokerConfig::RabbitMq(_)) | None => None,
         };
@@ -186,4 +196,11 @@ impl Checks<'_, '_> {
             );
         }
     }
+}
+
+/// What Narad allows a topic to be called.
+fn is_narad_name(name: &str) -> bool {
+    const LONGEST: usize = 200;
+    let allowed = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
+    !matches!(name, "." | "..") && name.len() <= LONGEST && name.chars().all(allowed)
 }

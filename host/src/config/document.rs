@@ -13,7 +13,7 @@ use super::retry::read_retry;
 use super::route::WrittenRoute;
 use super::section::Section;
 use super::source::Source;
-use super::{Config, HostConfig, Places, PoliciesConfig, TelemetryConfig};
+use super::{BrokerConfig, Config, HostConfig, Places, PoliciesConfig, RouteConfig, TelemetryConfig};
 use crate::topic::Tier;
 
 /// The configuration that a text means, or all that is wrong with it.
@@ -32,7 +32,7 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
     let host = HostConfig::read(file.section("host", "[host]"), folder);
     let policies = PoliciesConfig::read(file.section("policies", "[policies]"), folder);
     let telemetry = TelemetryConfig::read(file.section("telemetry", "[telemetry]"));
-    let (brokers, broker_names) = read_brokers(file.section("brokers", "[brokers]"), folder);
+    let (mut brokers, broker_names) = read_brokers(file.section("brokers", "[brokers]"), folder);
     let defaults = read_defaults(file.section("defaults", "[defaults]"));
     let routes = read_routes(&file, folder, &host.tiers, &defaults);
     file.finish();
@@ -48,7 +48,12 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
         routes.into_iter().map(|route| (places(&route), route.complete())).unzip();
     let warnings = problems.finish()?;
     // Without an error every route is complete.
-    let routes = routes.into_iter().flatten().collect();
+    let routes: Vec<RouteConfig> = routes.into_iter().flatten().collect();
+    for route in &routes {
+        if let Some(BrokerConfig::Narad(narad)) = brokers.get_mut(&route.broker) {
+            narad.note(route);
+        }
+    }
     Ok(Config { host, policies, telemetry, brokers, routes, warnings, source: source.clone(), places })
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use reprieve_sdk::RetryPolicy;
 pub(super) use written::WrittenRoute;
 
-use super::HandlerConfig;
+use super::{EnvelopeConfig, HandlerConfig};
 use crate::policy::trust::FileDigest;
 use crate::route::KeySource;
 use crate::topic::{Tier, Topic};
@@ -51,6 +51,8 @@ pub struct RouteConfig {
     pub settings: serde_json::Value,
     /// What the names of our own headers begin with. Not empty.
     pub header_prefix: String,
+    /// What stands around payloads, on a broker without headers.
+    pub envelope: EnvelopeConfig,
     /// How a requeue is slowed down.
     pub requeue: RequeueConfig,
     /// A policy's fault may end in a drop where nothing else is left. An infeasible verdict never does.

@@ -2,6 +2,7 @@
 
 mod defaults;
 mod documented;
+mod narad;
 mod wrong;
 
 use super::*;

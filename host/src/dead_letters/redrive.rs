@@ -14,7 +14,8 @@ use super::letter::{Story, redrives};
 use super::peek::is_of_kind;
 use super::redriven::redriven;
 use super::taking::{Taken, Taking, wait_until_back};
-use crate::broker::{Broker, Browsing, Delivery, Plan, PublishError, Settlement, Target};
+use crate::broker::{Broker, Browsing, Delivery, Plan, PublishError, SettleError, Settlement, Target};
+use crate::delivery::Doubling;
 use crate::topic::Topic;
 
 /// A timer cannot be set for ever.
@@ -148,6 +149,19 @@ pub async fn redrive(
     }
 }
 
+/// Tries again where the broker says that it may take the ack later (rule 15), for some ten seconds.
+async fn acknowledge(letter: &Delivery) -> Result<(), SettleError> {
+    const AGAIN: Doubling = Doubling { initial: Duration::from_millis(200), max: Duration::from_secs(5) };
+    const TRIES: u32 = 6;
+    for tries in 0..TRIES {
+        match letter.settler.settle(Settlement::Ack).await {
+            Err(SettleError::Retry(_)) => sleep(AGAIN.after(tries)).await,
+            other => return other,
+        }
+    }
+    letter.settler.settle(Settlement::Ack).await
+}
+
 struct Run<'b> {
     broker: &'b dyn Broker,
     wanted: &'b Redrive,
@@ -240,7 +254,7 @@ impl Run<'_> {
         }
         *self.done.redriven.entry(target).or_default() += 1;
         // Rule 1: only now, when the origin has it.
-        if delivery.settler.settle(Settlement::Ack).await.is_err() {
+        if acknowledge(&delivery).await.is_err() {
             self.done.unacknowledged += 1;
         }
         None

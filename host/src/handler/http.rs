@@ -43,6 +43,7 @@ use reqwest::{Client, Url};
 
 use super::{Call, Handler, excerpt};
 use crate::handler_error::HandlerError;
+use crate::http_client;
 
 /// Servers commonly drop an idle connection after five seconds. A client that keeps it for less does not send a
 /// message down a connection that is being closed.
@@ -85,7 +86,7 @@ impl HttpHandler {
     pub fn new(settings: HttpSettings) -> anyhow::Result<Self> {
         let HttpSettings { url, headers, error_kind_header } = settings;
         let url = parse_url(&url)?;
-        let client = Client::builder()
+        let client = http_client::builder()
             .user_agent(concat!("reprieve/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()

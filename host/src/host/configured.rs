@@ -9,10 +9,12 @@ use anyhow::Context;
 use super::{HostSpec, HostedRoute};
 use crate::broker::kafka::{Kafka, KafkaSettings};
 use crate::broker::memory::MemoryBroker;
+use crate::broker::narad::{Narad, NaradSettings};
 use crate::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
 use crate::broker::{Broker, BrokerError};
 use crate::config::{
-    BrokerConfig, Config, ConfigError, HandlerConfig, KafkaConfig, PoliciesConfig, RabbitMqConfig, RouteConfig,
+    BrokerConfig, Config, ConfigError, HandlerConfig, KafkaConfig, NaradConfig, PoliciesConfig, RabbitMqConfig,
+    RouteConfig,
 };
 use crate::delivery::Doubling;
 use crate::handler::command::{CommandHandler, CommandSettings};
@@ -85,6 +87,7 @@ pub(crate) fn broker(name: &str, config: &BrokerConfig) -> anyhow::Result<Arc<dy
         BrokerConfig::Memory(_) => anyhow::bail!("broker {name:?} is inside the running host"),
         BrokerConfig::RabbitMq(settings) => Arc::new(rabbitmq(name, settings)?),
         BrokerConfig::Kafka(settings) => Arc::new(Kafka::new(&kafka(name, settings))?),
+        BrokerConfig::Narad(settings) => Arc::new(narad(name, settings)?),
     })
 }
 
@@ -111,6 +114,20 @@ fn kafka(name: &str, config: &KafkaConfig) -> KafkaSettings {
         publish_timeout: config.publish_timeout,
         window: config.window,
     }
+}
+
+fn narad(name: &str, settings: &NaradConfig) -> Result<Narad, BrokerError> {
+    let mut made = NaradSettings {
+        urls: settings.urls.iter().map(|url| url.expose().as_str().to_owned()).collect(),
+        tls: settings.tls.clone(),
+        declare: settings.declare,
+        envelopes: settings.envelopes.clone(),
+        ..NaradSettings::new(name, "")
+    };
+    if !settings.header_prefixes.is_empty() {
+        made.header_prefixes.clone_from(&settings.header_prefixes);
+    }
+    Narad::new(made)
 }
 
 /// The host's store, where a route needs one.

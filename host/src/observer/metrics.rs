@@ -62,6 +62,7 @@ struct Families {
     held: Family<RouteLabels, Gauge>,
     waiting: Family<RouteLabels, Gauge>,
     store_failures: Family<RouteLabels, Counter>,
+    settle_retries: Family<RouteLabels, Counter>,
     dead_letter_depth: Family<DepthLabels, Gauge>,
     decision_time: HistogramFamily,
     handler_time: HistogramFamily,
@@ -80,6 +81,7 @@ impl Metrics {
             held: Family::default(),
             waiting: Family::default(),
             store_failures: Family::default(),
+            settle_retries: Family::default(),
             dead_letter_depth: Family::default(),
             decision_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
             handler_time: Family::new_with_constructor(|| Histogram::new(HANDLER_SECONDS)),
@@ -242,6 +244,11 @@ impl Families {
             "store_failures",
             "Times that the store could not tell or take up what was handled, so that a duplicate may run",
             self.store_failures.clone(),
+        );
+        registry.register(
+            "settle_retries",
+            "Acks and hand-backs that the broker did not take, or did not answer, so that they are tried again",
+            self.settle_retries.clone(),
         );
         registry.register(
             "dead_letter_depth",

@@ -15,7 +15,7 @@ use super::intake::Epoch;
 use super::memory::{CopyKey, Remembered};
 use super::suspects::{Part, Turn};
 use super::{Route, RouteWork, park};
-use crate::broker::{Delivery, Earlier, Settlement, Settler};
+use crate::broker::{Delivery, Earlier, SettleError, Settlement, Settler};
 use crate::delivery::{
     Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work,
 };
@@ -338,7 +338,13 @@ impl Life<'_> {
                     self.goes_back = true;
                 }
                 let settler = Arc::clone(&self.delivery.settler);
-                self.begin(async move { Input::Settled(settler.settle(settlement).await) });
+                self.begin(async move {
+                    let settled = settler.settle(settlement).await;
+                    if matches!(settled, Err(SettleError::Retry(_))) {
+                        route.metrics.settle_retries.inc();
+                    }
+                    Input::Settled(settled)
+                });
             }
             Effect::Stop => self.operation = UnderWay(None),
             Effect::PauseIntake(pause) => route.pauses.pause(pause, route.now()),

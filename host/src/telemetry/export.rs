@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::TelemetrySettings;
+use crate::http_client;
 use crate::observer::SpansLost;
 
 /// Spans in one request.
@@ -57,7 +58,7 @@ impl Export {
         lost: SpansLost,
         ending: CancellationToken,
     ) -> anyhow::Result<Self> {
-        let client = Client::builder()
+        let client = http_client::builder()
             .user_agent(concat!("reprieve/", env!("CARGO_PKG_VERSION")))
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()

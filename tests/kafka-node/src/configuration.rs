@@ -52,7 +52,8 @@ impl Settings {
             let _ = write!(advertised, ",PROXIED://127.0.0.1:{}", proxied.advertised);
         }
         // No topic is made by asking for it, as it should be where messages matter. Members of a group may be missed soon
-        // and need not wait for others, which both would only take the tests time.
+        // and need not wait for others, and a node that was killed is soon believed to be gone, so that it is let in again:
+        // all this would only take the tests time.
         let mut text = format!(
             "process.roles=broker,controller\n\
              node.id=1\n\
@@ -69,6 +70,8 @@ impl Settings {
              transaction.state.log.replication.factor=1\n\
              transaction.state.log.min.isr=1\n\
              transaction.state.log.num.partitions=4\n\
+             broker.session.timeout.ms=3000\n\
+             broker.heartbeat.interval.ms=500\n\
              group.initial.rebalance.delay.ms=0\n\
              group.min.session.timeout.ms=1000\n\
              group.consumer.min.session.timeout.ms=1000\n\

@@ -1,10 +1,12 @@
 //! What a group has committed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::{CommitMode, Consumer as _};
-use rdkafka::{Offset, TopicPartitionList};
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance};
+use rdkafka::{ClientContext, Offset, TopicPartitionList};
 
 use super::{DEADLINE, Sandbox};
 
@@ -70,6 +72,33 @@ impl Sandbox {
         .await
     }
 
+    /// Joins a group for a moment, so that its members lose the partitions that they have, as long as they share them out
+    /// anew whenever somebody comes (`range`, `roundrobin`).
+    ///
+    /// # Panics
+    /// Where it is not let in.
+    pub async fn disturb(&self, group: &str, topic: &str) {
+        let topic = topic.to_owned();
+        let mut config = super::sandbox::config(&self.server);
+        config.set("group.id", group).set("partition.assignment.strategy", "range");
+        config.set("session.timeout.ms", "6000").set("heartbeat.interval.ms", "200");
+        // It leaves no trace: what it is handed meanwhile is none of its business.
+        config.set("enable.auto.commit", "false");
+        let disturbed = tokio::task::spawn_blocking(move || {
+            let joined = Arc::<AtomicBool>::default();
+            let intruder: BaseConsumer<Intruder> =
+                config.create_with_context(Intruder(Arc::clone(&joined))).expect("a consumer");
+            intruder.subscribe(&[&topic]).expect("a subscription");
+            let begun = Instant::now();
+            while !joined.load(Ordering::Acquire) {
+                assert!(begun.elapsed() < DEADLINE, "the group does not let anybody in");
+                // Only for what is behind it: there is nothing to be read.
+                drop(intruder.poll(Duration::from_millis(20)));
+            }
+        });
+        disturbed.await.expect("a group that lets somebody in");
+    }
+
     /// How many members a group has now, by what the broker says.
     pub async fn members(&self, group: &str) -> usize {
         let group = group.to_owned();
@@ -78,5 +107,18 @@ impl Sandbox {
             groups.groups().iter().map(|group| group.members().len()).sum()
         })
         .await
+    }
+}
+
+/// Notes that it was told of its share, empty as it may be: the others have lost theirs by then.
+struct Intruder(Arc<AtomicBool>);
+
+impl ClientContext for Intruder {}
+
+impl ConsumerContext for Intruder {
+    fn post_rebalance(&self, _: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if matches!(rebalance, Rebalance::Assign(_)) {
+            self.0.store(true, Ordering::Release);
+        }
     }
 }

@@ -212,7 +212,7 @@ impl Drop for Sandbox {
     }
 }
 
-fn config(server: &str) -> ClientConfig {
+pub(super) fn config(server: &str) -> ClientConfig {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", server).set("client.id", "reprieve-test");
     // A connection that is lost is not to be missed for long.

@@ -1,10 +1,9 @@
-//! The RabbitMQ driver against a real broker.
+//! What the RabbitMQ driver alone has, against a real broker. What every driver must do is in the tests `conformance`.
 
 mod batches;
 mod connection;
 mod consuming;
 mod deep_headers;
-mod duplicates;
 mod management;
 mod ordering;
 mod orderly_end;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lapin::BasicProperties;
 use lapin::types::AMQPValue;
-use reprieve::broker::{Broker, Settlement};
+use reprieve::broker::{Broker, Plan, Settlement};
 use reprieve::handler::Call;
 use reprieve::handler::closure::handler_fn;
 use reprieve::handler_error::HandlerError;
@@ -40,7 +40,7 @@ async fn what_was_acknowledged_right_before_a_close_does_not_come_back() {
             let mut acknowledged = BTreeSet::new();
             for _ in 0..ROUNDS {
                 let broker = driver();
-                let mut consumer = broker.consume(&source, BURST).await.unwrap();
+                let mut consumer = broker.consume(&Plan::new("orders", &source), BURST).await.unwrap();
                 let mut deliveries = Vec::new();
                 for _ in 0..BURST {
                     deliveries.push(next(consumer.as_mut()).await);

@@ -14,7 +14,6 @@ use reprieve::handler::{Call, Handler};
 use reprieve::handler_error::HandlerError;
 use reprieve::observer::Observer;
 use reprieve::route::{Judge, Phase, Route, RouteSpec, RouteWork, Shutdown};
-use reprieve::topic::Tier;
 use reprieve::verdict::{Action, Decision, Verdict};
 use reprieve_tests::rabbitmq::{Method, Proxy, Sandbox};
 use tokio::sync::{mpsc, oneshot};
@@ -145,32 +144,6 @@ async fn a_message_whose_ack_never_arrived_is_acknowledged_unrun_when_it_comes_b
         running.stop().await;
         sandbox.wait_for_count(&source, 0).await;
     }
-}
-
-#[tokio::test]
-async fn a_delayed_copy_is_not_taken_for_the_message_whose_ack_was_lost() {
-    let sandbox = Sandbox::new().await;
-    let source = sandbox.queue("source", &[]).await;
-    let tier = Tier { name: format!("1s{}us", uuid::Uuid::new_v4().as_fields().1), delay: Duration::from_secs(1) };
-    sandbox.delete_later(&format!("reprieve.tier.{}", tier.name));
-    let proxy = Proxy::start().await;
-    let verdict = Action::DelayTo { tier: tier.name.clone() };
-    let mut running = Running::start(&proxy.url(), &source, &[verdict], |spec| spec.tiers = vec![tier]).await;
-    let mut events = running.observer.subscribe();
-
-    sandbox.put(&source, b"body", with_id("m1")).await;
-    let (_, answer) = running.attempt().await;
-    proxy.swallow_from(Method::ACK);
-    answer.send(Err(HandlerError::new("x", "no stock"))).unwrap();
-    proxy.has_swallowed(Method::ACK).await;
-    proxy.cut();
-
-    event(&mut events, "skipped").await;
-    let call = running.succeed().await;
-    assert_eq!((call.message.id.as_deref(), call.attempt), (Some("m1"), 2));
-    assert_eq!(running.skipped().as_deref(), Some("1"));
-    running.stop().await;
-    sandbox.wait_for_count(&source, 0).await;
 }
 
 #[tokio::test]

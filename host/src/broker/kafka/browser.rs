@@ -4,9 +4,10 @@
 //! first record that stays in the metadata of that position. Whoever takes is the group's only member; whoever looks joins
 //! none and commits nothing.
 //!
-//! * `passed`: what was taken of a partition, and how that is written. `taken`: the handle that commits it. `watch`: what
+//! * `client`: the reading client, alone in its group or in none. `passed`: what was taken of a partition, and how that is written. `taken`: the handle that commits it. `watch`: what
 //!   the client library says meanwhile.
 
+mod client;
 mod passed;
 mod taken;
 mod watch;
@@ -15,12 +16,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rdkafka::consumer::{Consumer as _, StreamConsumer};
+use rdkafka::Message as _;
 use rdkafka::error::KafkaError;
-use rdkafka::{Message as _, Offset, TopicPartitionList};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use self::client::{Client, lost_reader, taken_by_another};
 use self::passed::Passed;
 use self::taken::Taken;
 use self::watch::Watch;
@@ -28,10 +29,8 @@ use super::cluster::{Cluster, Found, unfit_settings};
 use super::{KafkaSettings, convert, group, topics};
 use crate::broker::{BrokerError, Browser, Browsing, Delivery, Earlier, Origin, Position};
 
-/// How long the next record may take to come, and the group to take its only member in.
+/// How long the next record may take to come.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-type Client = StreamConsumer<Watch>;
 
 /// Reads a topic from the first record that was not taken to the last that was there when it began.
 pub(super) struct KafkaBrowser {
@@ -73,20 +72,21 @@ impl KafkaBrowser {
         let lost = CancellationToken::new();
         let watch = Watch::new(broker, lost.clone());
         let assigned = watch.assigned();
-        let client: Client =
-            config(settings, &group).create_with_context(watch).map_err(|error| unfit_settings(broker, &error))?;
+        let config = client::config(settings, &group);
+        let client: Client = config.create_with_context(watch).map_err(|error| unfit_settings(broker, &error))?;
         if purpose == Browsing::Take {
             if cluster.members(&group).await? > 0 {
                 return Err(taken_by_another(topic));
             }
-            join(&client, &assigned, topic, found.partitions, broker).await?;
+            client::join(&client, &assigned, topic, found.partitions, broker).await?;
         }
         // Only now, when nobody else can move them.
         let read = passed(cluster, topic, found.partitions).await?;
         let there = read.iter().map(|(passed, end)| passed.left(*end)).sum();
         let partitions: Vec<_> =
             read.iter().map(|(passed, end)| Partition { next: passed.position(), end: *end }).collect();
-        begin(&client, topic, &partitions, purpose).map_err(|error| lost_reader(topic, &error))?;
+        let places: Vec<i64> = partitions.iter().map(|partition| partition.next).collect();
+        client::begin(&client, topic, &places, purpose).map_err(|error| lost_reader(topic, &error))?;
         let client = Arc::new(client);
         let passed = read.into_iter().map(|(passed, _)| passed).collect();
         let taken = Arc::new(Taken::new(Arc::clone(&client), topic, passed, lost));
@@ -111,7 +111,7 @@ impl KafkaBrowser {
     }
 
     /// The record as a delivery, where it is one that is looked for.
-    async fn delivery(&mut self, record: rdkafka::message::OwnedMessage) -> Option<Delivery> {
+    fn delivery(&mut self, record: rdkafka::message::OwnedMessage) -> Option<Delivery> {
         let (number, offset) = (record.partition(), record.offset());
         let partition = self.partition(number)?;
         if offset >= partition.end {
@@ -119,8 +119,8 @@ impl KafkaBrowser {
             return None;
         }
         let absent = partition.next..offset;
-        partition.next = offset + 1;
-        if !self.taken.look(number, absent, offset).await {
+        partition.next = partition.next.max(offset + 1);
+        if !self.taken.look(number, absent, offset) {
             return None;
         }
         let position =
@@ -146,7 +146,7 @@ impl Browser for KafkaBrowser {
     async fn next(&mut self) -> Result<Option<Delivery>, BrokerError> {
         while !self.is_read() {
             if self.purpose == Browsing::Take {
-                self.taken.room(&self.topic).await?;
+                self.taken.room()?;
             }
             let Some(client) = self.client.clone() else { return Ok(None) };
             let record = match timeout(PATIENCE, client.recv()).await {
@@ -158,7 +158,7 @@ impl Browser for KafkaBrowser {
             };
             match record {
                 Ok(record) => {
-                    if let Some(delivery) = self.delivery(record).await {
+                    if let Some(delivery) = self.delivery(record) {
                         return Ok(Some(delivery));
                     }
                 }
@@ -209,78 +209,4 @@ async fn passed(cluster: &Cluster, topic: &str, partitions: i32) -> Result<Vec<(
         (passed, end)
     });
     Ok(read.collect())
-}
-
-/// What the reading client begins with.
-fn config(settings: &KafkaSettings, group: &str) -> rdkafka::ClientConfig {
-    let mut config = settings.client_config();
-    config
-        .set("group.id", group)
-        .set("enable.auto.commit", "false")
-        .set("enable.auto.offset.store", "false")
-        .set("auto.offset.reset", "earliest")
-        .set("enable.partition.eof", "true")
-        .set("allow.auto.create.topics", "false")
-        // A slow redrive asks once for each letter.
-        .set("max.poll.interval.ms", "86400000");
-    config
-}
-
-/// Waits until the group has given its only member all partitions, which are paused then.
-async fn join(
-    client: &Client,
-    assigned: &tokio::sync::watch::Receiver<usize>,
-    topic: &str,
-    partitions: i32,
-    broker: &str,
-) -> Result<(), BrokerError> {
-    client.subscribe(&[topic]).map_err(|error| lost_reader(topic, &error))?;
-    let mut assigned = assigned.clone();
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let given = *assigned.borrow_and_update();
-        if given > 0 {
-            let all = usize::try_from(partitions).is_ok_and(|partitions| partitions == given);
-            return if all { Ok(()) } else { Err(taken_by_another(topic)) };
-        }
-        // Joining goes on only while records are asked for; there is none to come before the assignment.
-        let waited = timeout_at(deadline, async {
-            tokio::select! {
-                _ = assigned.changed() => Ok(()),
-                answer = client.recv() => answer.map(drop),
-            }
-        });
-        match waited.await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) if watch::passes(&error) => {}
-            Ok(Err(error)) => return Err(lost_reader(topic, &error)),
-            Err(_) => {
-                let reason = format!("the group that redrives topic '{topic}' gave no partitions within {PATIENCE:?}");
-                return Err(BrokerError::Unreachable { broker: broker.to_owned(), reason });
-            }
-        }
-    }
-}
-
-/// Begins to read each partition where it was left off.
-fn begin(client: &Client, topic: &str, partitions: &[Partition], purpose: Browsing) -> Result<(), KafkaError> {
-    let mut places = TopicPartitionList::new();
-    for (number, partition) in (0..).zip(partitions) {
-        places.add_partition_offset(topic, number, Offset::Offset(partition.next))?;
-    }
-    match purpose {
-        Browsing::Look => client.assign(&places),
-        Browsing::Take => {
-            client.seek_partitions(places.clone(), PATIENCE)?;
-            client.resume(&places)
-        }
-    }
-}
-
-fn taken_by_another(topic: &str) -> BrokerError {
-    BrokerError::Unfit(format!("another redrive of topic '{topic}' is under way: wait until it has ended"))
-}
-
-fn lost_reader(topic: &str, error: &KafkaError) -> BrokerError {
-    BrokerError::Lost { source_topic: topic.to_owned(), reason: error.to_string() }
 }

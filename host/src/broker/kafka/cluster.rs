@@ -181,7 +181,17 @@ impl Cluster {
     }
 
     fn unreachable(&self, error: &KafkaError) -> BrokerError {
-        BrokerError::Unreachable { broker: format!("{} ({})", self.name, self.servers), reason: error.to_string() }
+        let reason = match error.rdkafka_error_code() {
+            Some(Code::BrokerTransportFailure | Code::AllBrokersDown | Code::OperationTimedOut | Code::Resolve) => {
+                format!(
+                    "no answer within {PATIENCE:?}: see that the address is right, and that `security.protocol` in `settings` is what \
+                 that port speaks"
+                )
+            }
+            Some(code) => code.to_string(),
+            None => error.to_string(),
+        };
+        BrokerError::Unreachable { broker: format!("{} ({})", self.name, self.servers), reason }
     }
 }
 

@@ -1,20 +1,22 @@
 //! The topics that a route needs: that they are there, and keep what is published (rule 2).
 //!
 //! * `keeping`: whether a topic keeps what is on it, by its settings. `tier`: what a tier's topic must be like.
+//! * `forgotten`: tiers that left the configuration. `name`: what topics may be called.
 
+mod forgotten;
 mod keeping;
+mod name;
 mod tier;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::keeping::{Keeping, number};
+pub(super) use self::name::{check_name, no_exchanges};
 use super::cluster::{Cluster, Found, TopicSettings};
-use super::{KafkaSettings, group, tiers};
+use super::{KafkaSettings, tiers};
 use crate::broker::{BrokerError, Plan};
-use crate::topic::{TIER_QUEUE_PREFIX, Topic};
+use crate::topic::Topic;
 
-/// Kafka's own bound, in characters.
-const LONGEST_NAME: usize = 249;
 /// Kafka's default for the size of a batch of records, in bytes.
 const MAX_MESSAGE_BYTES: i64 = 1_048_588;
 /// Room for our headers beside a record as large as its source allows.
@@ -177,74 +179,8 @@ impl Preparing<'_> {
             ));
         }
     }
-
-    /// Names tiers of this route that are not configured any more while records may wait on them.
-    async fn forgotten_tiers(&mut self) -> Result<(), BrokerError> {
-        let prefix = format!("{TIER_QUEUE_PREFIX}{}.", self.plan.route);
-        let configured: Vec<String> = self.plan.tiers.iter().map(|tier| tiers::topic(&self.plan.route, tier)).collect();
-        let forgotten: Vec<(String, i32)> = self
-            .there
-            .iter()
-            // What follows is a delay: a tier of the route `a.b` is none of the route `a`.
-            .filter(|(name, _)| name.strip_prefix(&prefix).is_some_and(|tier| humantime::parse_duration(tier).is_ok()))
-            .filter(|(name, _)| !configured.contains(name))
-            .map(|(name, found)| (name.clone(), found.partitions))
-            .collect();
-        for (topic, partitions) in forgotten {
-            let waiting = waiting(self.cluster, &topic, partitions).await?;
-            if waiting > 0 {
-                let tier = topic.strip_prefix(&prefix).unwrap_or(&topic).to_owned();
-                self.findings.remarks.push(format!(
-                    "topic '{topic}' is of a tier that route '{}' does not have any more, and up to {waiting} records wait there that \
-                     nobody brings back: add the tier \"{tier}\" again until it is empty (group '{}')",
-                    self.plan.route,
-                    group::of_route(self.plan)
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// How many records a cluster's group has not passed on a topic, at most.
-async fn waiting(cluster: &Cluster, topic: &str, partitions: i32) -> Result<i64, BrokerError> {
-    let bounds = cluster.bounds(topic, partitions).await?;
-    let committed = cluster.committed(topic, partitions).await?;
-    Ok(bounds.iter().zip(committed).map(|((low, end), committed)| end - committed.offset.unwrap_or(0).max(*low)).sum())
 }
 
 fn max_message_bytes(settings: &TopicSettings) -> i64 {
     number(settings, "max.message.bytes").unwrap_or(MAX_MESSAGE_BYTES)
-}
-
-/// Kafka's rule for the names of topics, in words where one breaks it.
-pub(super) fn check_name(name: &str) -> Result<(), String> {
-    let is_fit = |character: char| character.is_ascii_alphanumeric() || "._-".contains(character);
-    if name.is_empty() || name == "." || name == ".." || name.len() > LONGEST_NAME || !name.chars().all(is_fit) {
-        let shown: String = name.escape_debug().take(60).collect();
-        let length = name.chars().count();
-        return Err(format!(
-            "\"{shown}\" ({length} characters) cannot be a topic's name: write 1 to {LONGEST_NAME} letters, digits, `.`, `_` and `-`"
-        ));
-    }
-    Ok(())
-}
-
-pub(super) fn no_exchanges(topic: &Topic) -> String {
-    format!("Kafka has no exchanges, so nothing can be published to {topic}; name a topic instead")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_by_kafkas_rule() {
-        for fit in ["orders", "orders.dlq", "A_b-9", &"x".repeat(249)] {
-            assert_eq!(check_name(fit), Ok(()), "{fit}");
-        }
-        for unfit in ["", ".", "..", "a b", "a/b", "ü", "a\0", &"x".repeat(250)] {
-            assert!(check_name(unfit).is_err(), "{unfit:?}");
-        }
-    }
 }

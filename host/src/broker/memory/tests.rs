@@ -2,7 +2,6 @@ use futures_util::FutureExt;
 
 use super::*;
 use crate::broker::{Delivery, SettleError, Settlement};
-use crate::message::HeaderValue;
 
 fn broker() -> MemoryBroker {
     MemoryBroker::default()
@@ -58,29 +57,6 @@ async fn seconds(seconds: u64) {
 }
 
 #[tokio::test]
-async fn messages_are_delivered_in_order_as_they_were_published() {
-    let broker = broker();
-    let original = message("1").with_header("n", HeaderValue::I16(7));
-    broker.publish(&Target::Topic("orders".into()), &original).await.unwrap();
-    send(&broker, &["2"]);
-
-    let mut consumer = consumer(&broker, 10).await;
-    let first = next(&mut consumer).await;
-    assert_eq!((&*first.message, first.redelivered), (&original, false));
-    assert_eq!(id(&next(&mut consumer).await.message), "2");
-}
-
-#[tokio::test]
-async fn an_acknowledged_message_is_gone_for_good() {
-    let broker = broker();
-    send(&broker, &["1"]);
-    let mut first = consumer(&broker, 1).await;
-    next(&mut first).await.settler.settle(Settlement::Ack).await.unwrap();
-    drop(first);
-    assert_eq!(broker.depth("orders"), Depth::default());
-}
-
-#[tokio::test]
 async fn what_is_given_back_returns_to_the_head_and_is_marked_redelivered() {
     for settlement in [Settlement::Reject, Settlement::Release] {
         let broker = broker();
@@ -92,35 +68,6 @@ async fn what_is_given_back_returns_to_the_head_and_is_marked_redelivered() {
         assert_eq!((id(&again.message), again.redelivered), ("1", true));
         assert!(!next(&mut consumer).await.redelivered);
     }
-}
-
-#[tokio::test]
-async fn a_delivery_is_settled_once() {
-    let broker = broker();
-    send(&broker, &["1"]);
-    let mut consumer = consumer(&broker, 10).await;
-    let first = next(&mut consumer).await;
-    first.settler.settle(Settlement::Reject).await.unwrap();
-    let second = next(&mut consumer).await;
-
-    assert!(matches!(first.settler.settle(Settlement::Ack).await, Err(SettleError::Gone(_))));
-    assert_eq!(broker.depth("orders").unsettled, 1, "the second hand-over is not the first one's to settle");
-    second.settler.settle(Settlement::Ack).await.unwrap();
-}
-
-#[tokio::test]
-async fn at_most_prefetch_messages_are_unsettled() {
-    let broker = broker();
-    send(&broker, &["1", "2", "3"]);
-    let mut consumer = consumer(&broker, 2).await;
-    let first = next(&mut consumer).await;
-    let _second = next(&mut consumer).await;
-    assert!(nothing(&mut consumer));
-
-    let (third, ()) = tokio::join!(next(&mut consumer), async {
-        first.settler.settle(Settlement::Ack).await.unwrap();
-    });
-    assert_eq!(id(&third.message), "3");
 }
 
 #[tokio::test]
@@ -161,31 +108,6 @@ async fn a_cut_connection_ends_consumers_that_wait_and_gives_deliveries_back() {
     assert!(delivery.lost.is_cancelled());
     assert!(consumer.next().await.is_err());
     assert_eq!(ids(&broker.peek("orders", 10)), ["1"]);
-}
-
-#[tokio::test]
-async fn a_closed_broker_serves_whoever_connects_next() {
-    let broker = broker();
-    send(&broker, &["1"]);
-    let mut first = consumer(&broker, 10).await;
-    let delivery = next(&mut first).await;
-    broker.close().await;
-    assert!(delivery.lost.is_cancelled());
-    assert!(next(&mut consumer(&broker, 10).await).await.redelivered);
-}
-
-#[tokio::test]
-async fn a_stopped_consumer_takes_nothing_more_and_still_settles() {
-    let broker = broker();
-    send(&broker, &["1", "2"]);
-    let mut consumer = consumer(&broker, 10).await;
-    let delivery = next(&mut consumer).await;
-    consumer.stop().await;
-
-    assert!(consumer.next().await.is_err());
-    assert!(!delivery.lost.is_cancelled());
-    delivery.settler.settle(Settlement::Ack).await.unwrap();
-    assert_eq!(ids(&broker.drain("orders")), ["2"]);
 }
 
 #[tokio::test]
@@ -302,29 +224,6 @@ async fn an_exchange_is_refused_with_the_cure() {
          name a queue instead"
     );
     assert!(matches!(broker.publish(&Target::Topic(topic), &message("1")).await, Err(PublishError::Outage(_))));
-}
-
-#[tokio::test]
-async fn dropping_a_wait_loses_no_message() {
-    let broker = broker();
-    let mut consumer = consumer(&broker, 10).await;
-    for n in 0..100 {
-        let sent = n.to_string();
-        let sender = async {
-            tokio::task::yield_now().await;
-            broker.publish_to("orders", message(&sent)).unwrap();
-        };
-        let cancelled = tokio::select! {
-            delivery = consumer.next() => Some(delivery),
-            () = sender => None,
-        };
-        let delivery = match cancelled {
-            Some(delivery) => delivery.map_err(|error| error.to_string()).unwrap(),
-            None => next(&mut consumer).await,
-        };
-        assert_eq!(id(&delivery.message), sent);
-        delivery.settler.settle(Settlement::Ack).await.unwrap();
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -14,7 +14,8 @@ use tokio::time::{Instant, sleep};
 
 pub(super) use self::bindings::Reached;
 use super::queue_facts::QueueFacts;
-use crate::broker::BrokerError;
+use crate::broker::{BrokerError, login};
+use crate::http_client;
 
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The plugin learns of a new queue's policies within some five seconds, where nobody changed that.
@@ -55,13 +56,9 @@ impl Management {
         if base.scheme() != "http" || base.cannot_be_a_base() {
             return Err(unfit("is not an HTTP address"));
         }
-        let decoded = |text: &str| percent_decoded(text).ok_or_else(|| unfit("has a login that is not UTF-8"));
-        let (user, password) = (decoded(base.username())?, decoded(base.password().unwrap_or_default())?);
-        if base.set_username("").and_then(|()| base.set_password(None)).is_err() {
-            return Err(unfit("has no host"));
-        }
+        let (user, password) = login::take(&mut base).map_err(unfit)?;
         // A proxy of the system would be shown the login.
-        let client = Client::builder().timeout(ANSWER_TIMEOUT).no_proxy().build();
+        let client = http_client::builder().timeout(ANSWER_TIMEOUT).no_proxy().build();
         let client = client.map_err(|_| unfit("cannot be used, since the system gives no HTTP client"))?;
         Ok(Self { client, base, user, password })
     }
@@ -132,20 +129,6 @@ fn deepest(error: &reqwest::Error) -> String {
         deepest = source;
     }
     deepest.to_string()
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let decoded = (first == b'%')
-            .then(|| behind.first_chunk::<2>())
-            .flatten()
-            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        bytes.push(decoded.unwrap_or(first));
-        rest = if decoded.is_some() { &behind[2..] } else { behind };
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -14,4 +14,3 @@ pub(super) use dial::{DialError, dial};
 pub(super) use kit::connect;
 pub(super) use stream::Stream;
 pub(super) use tls::Tls;
-pub use tls::TlsSettings;

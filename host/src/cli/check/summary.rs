@@ -6,7 +6,7 @@ use std::path::Path;
 use humantime::format_duration;
 use reprieve_sdk::{Jitter, RetryPolicy};
 
-use crate::config::{BrokerConfig, Config, DeduplicateConfig, HandlerConfig, RouteConfig};
+use crate::config::{BrokerConfig, Config, DeduplicateConfig, HandlerConfig, RouteConfig, SecretUrl};
 use crate::policy::trust::Trust;
 use crate::route::KeySource;
 
@@ -96,12 +96,14 @@ fn count(number: usize, noun: &str) -> String {
 fn describe_broker(broker: &BrokerConfig) -> String {
     match broker {
         BrokerConfig::Memory(_) => "in memory".to_owned(),
-        BrokerConfig::RabbitMq(rabbitmq) => {
-            let urls: Vec<String> = rabbitmq.urls.iter().map(ToString::to_string).collect();
-            format!("RabbitMQ at {}", urls.join(" or "))
-        }
+        BrokerConfig::RabbitMq(rabbitmq) => format!("RabbitMQ at {}", addresses(&rabbitmq.urls)),
+        BrokerConfig::Narad(narad) => format!("Narad at {}", addresses(&narad.urls)),
         BrokerConfig::Kafka(kafka) => format!("Kafka at {}", kafka.servers.join(", ")),
     }
+}
+
+fn addresses(urls: &[SecretUrl]) -> String {
+    urls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
 }
 
 fn describe_handler(handler: &HandlerConfig) -> String {

@@ -15,7 +15,7 @@ use crate::timestamp::Timestamp;
 
 /// Show dead letters and leave them where they are
 ///
-/// Kafka lets them be read. RabbitMQ hands the letters over and takes them back, in their order: afterwards it says of them
+/// Kafka and Narad let them be read. RabbitMQ hands the letters over and takes them back, in their order: afterwards it says of them
 /// that they were redelivered, and a quorum queue has counted one hand-back more. A letter that was handed back so often that the queue's
 /// limit comes near is put at the end of the queue as a new message instead, and said so; on a quorum queue whose limit is
 /// not known, for want of a `management` URL, every letter is.

@@ -11,14 +11,15 @@ use toml::Spanned;
 use super::deduplicate::read_deduplicate;
 use super::ordering::{Flow, read_flow};
 use super::{DeduplicateConfig, RequeueConfig, RouteConfig};
-use crate::config::HandlerConfig;
 use crate::config::dead_letters::{DeadLetters, read_dead_letters};
 use crate::config::name::check_name;
 use crate::config::retry::read_retry;
 use crate::config::section::Section;
 use crate::config::settings;
+use crate::config::suggestion::suggest;
 use crate::config::tiers::read_route_tiers;
 use crate::config::trust::read_digest;
+use crate::config::{EnvelopeConfig, HandlerConfig};
 use crate::policy::trust::FileDigest;
 use crate::topic::Tier;
 
@@ -39,6 +40,7 @@ pub(in crate::config) struct WrittenRoute<'d> {
     pub(in crate::config) tiers_place: Option<Range<usize>>,
     pub(in crate::config) max_retry_delay: Option<Spanned<Duration>>,
     pub(in crate::config) deduplicate: Option<Spanned<DeduplicateConfig>>,
+    pub(in crate::config) envelope: Option<Spanned<EnvelopeConfig>>,
     pub(in crate::config) group: Option<Spanned<&'d str>>,
     pub(in crate::config) flow: Flow,
     retry: RetryPolicy,
@@ -87,6 +89,7 @@ impl<'d> WrittenRoute<'d> {
             },
             settings: read_settings(&section),
             header_prefix: read_header_prefix(&section),
+            envelope: read_envelope(&section),
             requeue: read_requeue(&section),
             allow_drop_on_fault: section.boolean("allow_drop_on_fault").unwrap_or(false),
             max_interruptions: section
@@ -118,6 +121,7 @@ impl<'d> WrittenRoute<'d> {
             retry: self.retry,
             settings: self.settings,
             header_prefix: self.header_prefix,
+            envelope: self.envelope.map(Spanned::into_inner).unwrap_or_default(),
             requeue: self.requeue,
             allow_drop_on_fault: self.allow_drop_on_fault,
             max_interruptions: self.max_interruptions,
@@ -174,6 +178,23 @@ fn read_header_prefix(section: &Section<'_>) -> String {
     let cure = "write at most 64 letters, digits, `-`, `_` and `.`, such as \"reprieve-\"";
     section.problems.error(&value.span(), message, cure);
     DEFAULT.to_owned()
+}
+
+fn read_envelope(section: &Section<'_>) -> Option<Spanned<EnvelopeConfig>> {
+    const KNOWN: [&str; 3] = ["own", "none", "counted"];
+    let envelope = section.text("envelope")?;
+    let span = envelope.span();
+    let read = match *envelope.get_ref() {
+        "own" => EnvelopeConfig::Own,
+        "none" => EnvelopeConfig::None,
+        "counted" => EnvelopeConfig::Counted,
+        other => {
+            let message = format!("there is no envelope \"{}\"", other.escape_debug());
+            section.problems.error(&span, message, suggest(other, &KNOWN));
+            return None;
+        }
+    };
+    Some(Spanned::new(span, read))
 }
 
 fn read_requeue(section: &Section<'_>) -> RequeueConfig {

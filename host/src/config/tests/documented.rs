@@ -11,7 +11,7 @@ fn page() -> String {
 }
 
 /// The page's headings, what their keys begin with there, and a table with a key in it that nobody knows.
-const TABLES: [(&str, &str, &str); 19] = [
+const TABLES: [(&str, &str, &str); 21] = [
     ("The file", "", "UNKNOWN = 1"),
     ("`[host]`", "", "[host]\nUNKNOWN = 1"),
     ("`[policies]`", "", "[policies]\nUNKNOWN = 1"),
@@ -20,6 +20,8 @@ const TABLES: [(&str, &str, &str); 19] = [
     ("`[brokers.NAME]`, `kind = \"rabbitmq\"`", "", "[brokers.b]\nkind = \"rabbitmq\"\nUNKNOWN = 1"),
     ("`[brokers.NAME]`, `kind = \"rabbitmq\"`", "tls.", "[brokers.b]\nkind = \"rabbitmq\"\ntls = { UNKNOWN = 1 }"),
     ("`[brokers.NAME]`, `kind = \"kafka\"`", "", "[brokers.b]\nkind = \"kafka\"\nUNKNOWN = 1"),
+    ("`[brokers.NAME]`, `kind = \"narad\"`", "", "[brokers.b]\nkind = \"narad\"\nUNKNOWN = 1"),
+    ("`[brokers.NAME]`, `kind = \"narad\"`", "tls.", "[brokers.b]\nkind = \"narad\"\ntls = { UNKNOWN = 1 }"),
     ("`[defaults]`", "", "[defaults]\nUNKNOWN = 1"),
     ("`[[routes]]`", "", "[[routes]]\nUNKNOWN = 1"),
     ("`[[routes]]`", "requeue.", "[[routes]]\nrequeue = { UNKNOWN = 1 }"),

@@ -46,7 +46,6 @@ wrong! {
     an_admin_token_with_blanks: "127.0.0.1:7878\"" => "127.0.0.1:7878\"\nadmin_token = \"a token of some words\"";
 
     an_unknown_kind_of_broker: "kind = \"memory\"" => "kind = \"memroy\"";
-    a_kind_of_broker_for_later: "kind = \"memory\"" => "kind = \"narad\"";
     a_kafka_broker_without_servers: "kind = \"memory\"\ncapacity = 500" => "kind = \"kafka\"";
     a_kafka_broker_with_wrong_servers:
         "kind = \"memory\"\ncapacity = 500" =>
@@ -228,6 +227,7 @@ fn what_a_broker_cannot_do() {
         partitions: false,
         tells_of_interruptions: false,
         remembers_starts: "nothing",
+        keeps: crate::broker::Kept::ALL,
     };
     let mut config = parse(GOOD).unwrap();
     let problems = config.fit(|_| Some(weak.clone()));

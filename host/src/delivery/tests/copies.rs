@@ -144,6 +144,33 @@ fn the_first_origin_and_failure_are_kept_through_later_copies() {
 }
 
 #[test]
+fn the_first_place_in_a_log_is_kept_through_tiers() {
+    let at = |topic: &str, partition, offset| crate::broker::Origin {
+        position: Some(Box::new(crate::broker::Position {
+            topic: topic.into(),
+            partition,
+            offset,
+            group: "readers".into(),
+        })),
+        ..crate::broker::Origin::default()
+    };
+    let mut first = arrival(Message::new("b").with_id("m1"));
+    first.origin = at("orders", 3, 1042);
+    let mut world = World::started(rules(), first);
+    world.fail("x").judge(verdict(Action::DelayTo { tier: "5m".to_owned() }));
+    let mut copy = world.publication().message;
+    // It has waited.
+    copy.headers.set("reprieve-due", START.to_string());
+    let mut back = arrival(copy);
+    back.origin = at("reprieve.tier.orders.5m", 0, 7);
+    let mut world = World::started(rules(), back);
+    world.fail("x").judge(verdict(Action::DeadLetter { label: None }));
+    let letter = world.publication().message;
+    let noted = ["partition", "offset", "group"].map(|name| letter.headers.text(&format!("reprieve-origin-{name}")));
+    assert_eq!(noted, [Some("3"), Some("1042"), Some("readers")]);
+}
+
+#[test]
 fn the_first_failure_is_the_first_also_where_retries_were_in_process() {
     let mut world = World::started(rules(), arrival(Message::new("b")));
     world.fail("x").judge(verdict(Action::Retry { delay_ms: 9_000 }));

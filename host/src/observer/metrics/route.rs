@@ -25,6 +25,8 @@ pub struct RouteMetrics {
     pub waiting: Gauge,
     /// Times that the store could not say or take up what was handled.
     pub store_failures: Counter,
+    /// Acks and hand-backs that the broker did not take, or did not answer, so that they are tried again.
+    pub settle_retries: Counter,
     decision_time: Histogram,
     handler_time: Histogram,
     route: Arc<str>,
@@ -42,6 +44,7 @@ impl RouteMetrics {
             held: families.held.get_or_create_owned(&labels),
             waiting: families.waiting.get_or_create_owned(&labels),
             store_failures: families.store_failures.get_or_create_owned(&labels),
+            settle_retries: families.settle_retries.get_or_create_owned(&labels),
             decision_time: families.decision_time.get_or_create_owned(&labels),
             handler_time: families.handler_time.get_or_create_owned(&labels),
             route: labels.route,

@@ -1,6 +1,9 @@
 //! Confirmed and kept, or an error.
 
 use bytes::Bytes;
+use rdkafka::mocking::MockCluster;
+use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
+use reprieve::broker::kafka::{Kafka, KafkaSettings};
 use reprieve::broker::{Broker, PublishError, Target};
 use reprieve::message::{HeaderValue, Message};
 use reprieve::topic::Topic;
@@ -160,7 +163,22 @@ async fn a_broker_that_is_away_is_an_outage_within_the_time_that_a_publish_may_t
     let mut away = settings();
     away.servers = vec!["127.0.0.1:1".to_owned()];
     away.publish_timeout = std::time::Duration::from_secs(1);
-    let broker = reprieve::broker::kafka::Kafka::new(&away).unwrap();
+    let broker = Kafka::new(&away).unwrap();
     let outage = broker.publish(&to("orders.dlq"), &Message::new("x")).await.unwrap_err();
     assert!(outage.to_string().contains("publish_timeout"), "{outage}");
+}
+
+#[tokio::test]
+async fn a_producer_that_can_not_keep_its_promise_any_more_is_replaced() {
+    let cluster = MockCluster::new(1).unwrap();
+    cluster.create_topic("dlq", 1, 1).unwrap();
+    // To an idempotent producer this is an end.
+    cluster.request_errors(
+        RDKafkaApiKey::InitProducerId,
+        &[RDKafkaRespErr::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED],
+    );
+    let broker = Kafka::new(&KafkaSettings::new("mock", cluster.bootstrap_servers())).unwrap();
+    let outage = broker.publish(&to("dlq"), &Message::new("first")).await.unwrap_err();
+    assert!(matches!(outage, PublishError::Outage(_)), "{outage}");
+    broker.publish(&to("dlq"), &Message::new("second")).await.unwrap();
 }

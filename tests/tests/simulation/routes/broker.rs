@@ -39,6 +39,7 @@ impl Broker for Scripted {
             partitions: false,
             tells_of_interruptions: false,
             remembers_starts: "nothing",
+            keeps: reprieve::broker::Kept::ALL,
         }
     }
 

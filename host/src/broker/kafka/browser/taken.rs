@@ -1,13 +1,12 @@
 //! What was taken of a topic, kept in the group's position.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use rdkafka::consumer::{CommitMode, Consumer as _};
 use rdkafka::error::KafkaError;
 use rdkafka::{Offset, TopicPartitionList};
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::Client;
@@ -16,16 +15,22 @@ use crate::broker::{BrokerError, Browsing, SettleError, Settlement, Settler};
 
 pub(super) struct Taken {
     topic: String,
-    /// `None` once the browser is closed.
-    client: Mutex<Option<Arc<Client>>>,
-    /// By the partition's number. Changed once the broker has it.
+    /// `None` once the browser is closed. Locked while a commit is under way: they are in order, and each has what the one
+    /// before it has.
+    client: tokio::sync::Mutex<Option<Arc<Client>>>,
+    /// By the partition's number. What is taken is in it once the broker has it.
     passed: Mutex<Vec<Passed>>,
     lost: CancellationToken,
 }
 
 impl Taken {
     pub(super) fn new(client: Arc<Client>, topic: &str, passed: Vec<Passed>, lost: CancellationToken) -> Self {
-        Self { topic: topic.to_owned(), client: Mutex::new(Some(client)), passed: Mutex::new(passed), lost }
+        Self {
+            topic: topic.to_owned(),
+            client: tokio::sync::Mutex::new(Some(client)),
+            passed: Mutex::new(passed),
+            lost,
+        }
     }
 
     pub(super) fn lost(&self) -> CancellationToken {
@@ -33,8 +38,8 @@ impl Taken {
     }
 
     /// Notes that records are not there, and says whether the one at `offset` was not taken before.
-    pub(super) async fn look(&self, partition: i32, absent: Range<i64>, offset: i64) -> bool {
-        let mut passed = self.passed.lock().await;
+    pub(super) fn look(&self, partition: i32, absent: Range<i64>, offset: i64) -> bool {
+        let mut passed = self.lock();
         let Some(passed) = usize::try_from(partition).ok().and_then(|number| passed.get_mut(number)) else {
             return false;
         };
@@ -43,13 +48,14 @@ impl Taken {
     }
 
     /// Whether one more could be remembered.
-    pub(super) async fn room(&self, topic: &str) -> Result<(), BrokerError> {
-        if self.passed.lock().await.iter().all(Passed::has_room) {
+    pub(super) fn room(&self) -> Result<(), BrokerError> {
+        if self.lock().iter().all(Passed::has_room) {
             return Ok(());
         }
         Err(BrokerError::Unfit(format!(
-            "no more letters of topic '{topic}' can be taken from behind those that stay: what was taken does not fit into the \
-             group's position; redrive the first ones too, or put them on another topic with --to"
+            "no more letters of topic '{}' can be taken from behind those that stay: what was taken does not fit into the \
+             group's position; redrive the first ones too, or put them on another topic with --to",
+            self.topic
         )))
     }
 
@@ -66,12 +72,11 @@ impl Taken {
         if self.lost.is_cancelled() {
             return Err(gone("the partitions were given to another redrive"));
         }
-        let Some(client) = self.client.lock().await.clone() else { return Err(gone("the topic is read no more")) };
-        // Held until the broker has answered: commits are in order, and each has what the one before it has.
-        let mut all = self.passed.lock().await;
-        let place = usize::try_from(partition).ok().and_then(|number| all.get_mut(number));
-        let Some(place) = place else { return Err(gone("there is no such partition")) };
-        let mut passed = place.clone();
+        let client = self.client.lock().await;
+        let Some(committing) = client.clone() else { return Err(gone("the topic is read no more")) };
+        let place = usize::try_from(partition).ok();
+        let passed = place.and_then(|place| self.lock().get(place).cloned());
+        let Some(mut passed) = passed else { return Err(gone("there is no such partition")) };
         passed.pass(offset..offset + 1);
         let (topic, position, beside) = (self.topic.clone(), passed.position(), passed.written());
         let committed = tokio::task::spawn_blocking(move || {
@@ -79,12 +84,22 @@ impl Taken {
             let mut place = positions.add_partition(&topic, partition);
             place.set_offset(Offset::Offset(position))?;
             place.set_metadata(beside);
-            client.commit(&positions, CommitMode::Sync)
+            committing.commit(&positions, CommitMode::Sync)
         });
         let committed = committed.await.map_err(|error| SettleError::Retry(error.to_string()))?;
         committed.map_err(|error: KafkaError| SettleError::Retry(error.to_string()))?;
-        *place = passed;
+        let mut all = self.lock();
+        if let Some(passed) = place.and_then(|place| all.get_mut(place)) {
+            passed.pass(offset..offset + 1);
+        }
+        drop(all);
+        drop(client);
         Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Passed>> {
+        // Each change is one step.
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -25,7 +25,13 @@ impl Cluster {
         let mock = MockCluster::new(1).unwrap();
         mock.create_topic("orders", partitions, 1).unwrap();
         let mut settings = KafkaSettings::new("main", mock.bootstrap_servers());
-        for (name, value) in [("fetch.wait.max.ms", "10"), ("reconnect.backoff.max.ms", "200")] {
+        for (name, value) in [
+            ("fetch.wait.max.ms", "10"),
+            ("reconnect.backoff.max.ms", "200"),
+            // The mock waits nearly as long for members to join again.
+            ("session.timeout.ms", "6000"),
+            ("heartbeat.interval.ms", "500"),
+        ] {
             settings.client.insert(name.to_owned(), value.to_owned());
         }
         Self { mock, settings, remembered: Arc::default() }
@@ -179,15 +185,17 @@ async fn a_broker_that_goes_away_and_comes_back_is_waited_for() {
 async fn what_goes_back_comes_out_again_before_others_and_pins_the_commit() {
     let mut cluster = Cluster::new(1);
     cluster.settings.window = 4;
-    cluster.send(0, 0..6).await;
+    cluster.send(0, 0..3).await;
     let mut consumer = cluster.consumer();
-    let taken = take(&mut consumer, 4).await;
+    let taken = take(&mut consumer, 3).await;
     taken[0].settler.settle(Settlement::Reject).await.unwrap();
     assert!(matches!(ack(&taken[0]).await, Err(SettleError::Gone(_))), "it was settled");
     let again = next(&mut consumer).await;
     assert_eq!((body(&again), again.redelivered), ("0", true));
     assert!(Arc::ptr_eq(&again.message, &taken[0].message));
-    for delivery in &taken[1..] {
+    cluster.send(0, 3..6).await;
+    let last = next(&mut consumer).await;
+    for delivery in taken[1..].iter().chain([&last]) {
         ack(delivery).await.unwrap();
     }
     tokio::time::sleep(Duration::from_millis(1500)).await;

@@ -25,9 +25,10 @@ pub(super) fn failure(topic: &str, error: &KafkaError) -> PublishError {
         Code::TopicAuthorizationFailed | Code::ClusterAuthorizationFailed => PublishError::Outage(format!(
             "not allowed to publish to {topic}: let the user of this broker write there ({code})"
         )),
-        Code::MessageTimedOut => {
-            PublishError::Outage(format!("the broker did not confirm a record for {topic} within `publish_timeout`"))
-        }
+        Code::MessageTimedOut => PublishError::Outage(format!(
+            "no broker confirmed a record for {topic} within `publish_timeout`: see that the cluster can be reached, and that enough \
+             replicas of the topic are in sync"
+        )),
         Code::QueueFull => {
             PublishError::Outage(format!("too much waits to be published already, so nothing more for {topic}"))
         }

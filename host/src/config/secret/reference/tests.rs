@@ -38,7 +38,7 @@ dead_letters = {{ default = "orders.dlq" }}
     fn url(&self, broker: &str) -> String {
         match &self.parse(broker).unwrap_or_else(|error| panic!("{error}")).brokers["main"] {
             BrokerConfig::RabbitMq(rabbitmq) => rabbitmq.urls[0].expose().to_string(),
-            BrokerConfig::Kafka(_) | BrokerConfig::Memory(_) => panic!("RabbitMQ"),
+            _ => panic!("RabbitMQ"),
         }
     }
 

@@ -231,7 +231,7 @@ mod tests {
     fn what_a_sender_writes_on_a_message_does_not_make_it_a_probe() {
         let sent = Message::new("").with_header(PROBE, "x");
         assert!(is_probe(&sent));
-        assert!(!is_probe(&sent.clone().with_header(tiers::BACK_TO, "orders")));
+        assert!(!is_probe(&sent.with_header(tiers::BACK_TO, "orders")));
         assert!(!is_probe(&Message::new("body").with_header(PROBE, "x")));
     }
 }
