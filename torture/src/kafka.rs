@@ -44,7 +44,7 @@ use topics::{Admin, COMMITTED, DEAD, GROUP, INVALID, SOURCE, TOPICS};
 /// After so long without a sign of life the group goes on without a host.
 const SESSION: Duration = Duration::from_secs(6);
 /// How far the records in work of one partition may lie apart. Few, so that it is full at times.
-const WINDOW: u32 = 100;
+const WINDOW: u32 = 32;
 /// Longer is waited for no sample.
 const ANSWER: Duration = Duration::from_secs(2);
 /// Between looks.

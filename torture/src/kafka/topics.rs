@@ -29,6 +29,10 @@ pub(super) const DEAD_TOPICS: [&str; 2] = [DEAD, INVALID];
 pub(super) const TOPICS: [&str; 5] = [SOURCE, TIERS[0], TIERS[1], DEAD, INVALID];
 
 const LARGEST: &str = "max.message.bytes";
+/// What a broker takes where nobody says otherwise.
+const USUAL_LARGEST: &str = "1048588";
+/// Copies are put in order by the broker's clock.
+const TIMESTAMPS: (&str, &str) = ("message.timestamp.type", "LogAppendTime");
 
 /// The rig's own way to the controller.
 pub(super) struct Admin {
@@ -50,7 +54,9 @@ impl Admin {
 
     /// Makes the topic where it is not there.
     pub(super) async fn create_invalid(&self) -> Result<()> {
-        self.create(INVALID, 1, &[]).await
+        self.create(INVALID, 1, &[(LARGEST, USUAL_LARGEST)]).await?;
+        // Also where a host has made it, and whatever is known of the one before.
+        self.limit(INVALID, USUAL_LARGEST).await
     }
 
     /// Deletes the topic, whatever is on it.
@@ -60,9 +66,11 @@ impl Admin {
             .with_context(|| format!("cannot delete topic {INVALID}"))
     }
 
-    /// Lets a topic take records of at most so many bytes, as they lie on the disk with what is around them.
+    /// Lets a topic take records of at most so many bytes, as they lie on the disk with what is around them. Altering sets
+    /// every setting of a topic, also those that are not named.
     pub(super) async fn limit(&self, topic: &str, largest: &str) -> Result<()> {
         let wanted = AlterConfig::new(ResourceSpecifier::Topic(topic)).set(LARGEST, largest);
+        let wanted = wanted.set(TIMESTAMPS.0, TIMESTAMPS.1);
         let altered = self.client.alter_configs([&wanted], &options()).await;
         answer(altered.map(|answers| answers.into_iter().map(|answer| answer.map(drop).map_err(|error| error.1))))
             .with_context(|| format!("cannot alter topic {topic}"))
@@ -73,8 +81,7 @@ impl Admin {
         for (name, value) in settings {
             topic = topic.set(name, value);
         }
-        // Copies are put in order by the broker's clock.
-        let topic = topic.set("message.timestamp.type", "LogAppendTime");
+        let topic = topic.set(TIMESTAMPS.0, TIMESTAMPS.1);
         let created = self.client.create_topics([&topic], &options()).await;
         let is_there = |error: &RDKafkaErrorCode| *error == RDKafkaErrorCode::TopicAlreadyExists;
         let made = |answer: TopicResult| match answer.map_err(|(_, error)| error) {
