@@ -337,14 +337,22 @@ pub struct Kept {
     pub header_types: bool,
     /// The order of headers, and each of several of one name; otherwise the last of a name, sorted.
     pub header_order: bool,
-    /// All properties; otherwise none but the content type.
+    /// All properties; otherwise none but the content type, which then stands among the headers, as the id does.
     pub properties: bool,
+    /// The sender's timestamp; otherwise a message is as old as its copy.
+    pub timestamps: bool,
 }
 
 impl Kept {
     /// Everything.
-    pub const ALL: Self =
-        Self { keys: true, null_bodies: true, header_types: true, header_order: true, properties: true };
+    pub const ALL: Self = Self {
+        keys: true,
+        null_bodies: true,
+        header_types: true,
+        header_order: true,
+        properties: true,
+        timestamps: true,
+    };
 }
 
 /// Why a route's broker cannot serve it now.

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use rdkafka::consumer::BaseConsumer;
 use rdkafka::error::KafkaError;
 use rdkafka::producer::BaseProducer;
@@ -30,7 +31,7 @@ use tokio::sync::Mutex;
 
 use self::browser::KafkaBrowser;
 use self::cluster::{Cluster, unfit_settings};
-use self::consumer::{KafkaConsumer, Remembered};
+use self::consumer::{End, KafkaConsumer, Remembered};
 use self::publisher::Publisher;
 pub(crate) use self::settings::NAMES as SETTING_NAMES;
 pub use self::settings::{KafkaSettings, SettingProblem, check_setting};
@@ -53,6 +54,7 @@ pub struct Kafka {
     remembered: Arc<Remembered>,
     /// By the group that they are asked for.
     clusters: Mutex<HashMap<String, Cluster>>,
+    consumers: Mutex<Vec<End>>,
 }
 
 impl Kafka {
@@ -72,6 +74,7 @@ impl Kafka {
             publisher: Arc::new(Publisher::new(settings)),
             remembered: Arc::default(),
             clusters: Mutex::default(),
+            consumers: Mutex::default(),
         })
     }
 
@@ -100,7 +103,7 @@ impl Broker for Kafka {
             tells_of_interruptions: true,
             remembers_starts: "after an end without order, which records may have been in work, from the metadata of the last \
                                commit: they run alone, and each of those attempts is committed before it begins",
-            keeps: Kept { header_types: false, properties: false, ..Kept::ALL },
+            keeps: Kept { header_types: false, properties: false, timestamps: false, ..Kept::ALL },
         }
     }
 
@@ -120,7 +123,11 @@ impl Broker for Kafka {
 
     async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
         let (remembered, publisher) = (Arc::clone(&self.remembered), Arc::clone(&self.publisher));
-        Ok(Box::new(KafkaConsumer::start(&self.settings, plan, prefetch, remembered, publisher)?))
+        let consumer = KafkaConsumer::start(&self.settings, plan, prefetch, remembered, publisher)?;
+        let mut consumers = self.consumers.lock().await;
+        consumers.retain(|consumer| !consumer.is_over());
+        consumers.push(consumer.end());
+        Ok(Box::new(consumer))
     }
 
     async fn publish(&self, target: &Target, message: &Message) -> Result<(), PublishError> {
@@ -145,6 +152,8 @@ impl Broker for Kafka {
     }
 
     async fn close(&self) {
+        let consumers = std::mem::take(&mut *self.consumers.lock().await);
+        join_all(consumers.into_iter().map(|consumer| consumer.leave(&self.settings.name))).await;
         self.publisher.close().await;
         let clusters = std::mem::take(&mut *self.clusters.lock().await);
         // The library waits for its threads.

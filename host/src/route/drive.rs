@@ -89,7 +89,9 @@ impl Route {
             }
             return self.acknowledge_unrun(delivery, epoch, SkipReason::Duplicate).await;
         }
-        self.run_machine(delivery, epoch, known.unwrap_or_default(), part).await;
+        let mut life = self.life(delivery, epoch, known.unwrap_or_default(), part);
+        life.run().await;
+        life.end();
     }
 
     fn remember(&self, message: &Message, what: Remembered) {
@@ -110,13 +112,14 @@ impl Route {
         self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why });
     }
 
-    async fn run_machine(
-        self: &Arc<Self>,
-        delivery: &mut Delivery,
-        epoch: &Epoch,
+    /// A machine for the delivery, which has its first input.
+    fn life<'r>(
+        self: &'r Arc<Self>,
+        delivery: &'r mut Delivery,
+        epoch: &'r Epoch,
         known: KnownStarts,
         part: Option<Arc<Part>>,
-    ) {
+    ) -> Life<'r> {
         let spans = self.observer.traces().map(|traces| {
             let (route, source) = (Arc::clone(&self.spec.name), Arc::clone(&self.spec.source));
             let place = Place { route, source, system: self.spec.broker.capabilities().kind };
@@ -141,21 +144,7 @@ impl Route {
             ending: None,
         };
         life.start(start);
-        let (mut is_lost, mut drains, mut aborts) = (false, false, false);
-        while life.ending.is_none() {
-            let input = tokio::select! {
-                biased;
-                (input, turn) = life.operation.next() => {
-                    life.turn = turn;
-                    input
-                }
-                () = life.delivery.lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
-                () = self.shutdown.abort.cancelled(), if !aborts => { aborts = true; Input::Abort }
-                () = self.intake_ended.cancelled(), if !drains => { drains = true; Input::Shutdown }
-            };
-            life.take(input);
-        }
-        life.end();
+        life
     }
 
     fn arrival(&self, delivery: &mut Delivery, known: KnownStarts) -> Arrival {
@@ -274,6 +263,24 @@ struct Life<'r> {
 }
 
 impl Life<'_> {
+    /// Feeds the machine until it has ended.
+    async fn run(&mut self) {
+        let (mut is_lost, mut drains, mut aborts) = (false, false, false);
+        while self.ending.is_none() {
+            let input = tokio::select! {
+                biased;
+                (input, turn) = self.operation.next() => {
+                    self.turn = turn;
+                    input
+                }
+                () = self.delivery.lost.cancelled(), if !is_lost => { is_lost = true; Input::Lost }
+                () = self.route.shutdown.abort.cancelled(), if !aborts => { aborts = true; Input::Abort }
+                () = self.route.intake_ended.cancelled(), if !drains => { drains = true; Input::Shutdown }
+            };
+            self.take(input);
+        }
+    }
+
     /// Begins at once, or when it is this delivery's turn.
     fn start(&mut self, start: Input) {
         match self.part.clone() {

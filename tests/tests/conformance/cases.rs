@@ -23,6 +23,13 @@ macro_rules! on_every_broker {
                 super::$case(crate::stage::kafka().await).await;
             })+
         }
+
+        mod narad {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                super::$case(crate::stage::narad().await).await;
+            })+
+        }
     };
 }
 

@@ -2,6 +2,7 @@
 
 mod kafka;
 mod memory;
+mod narad;
 mod rabbitmq;
 
 use std::sync::Arc;
@@ -69,6 +70,11 @@ pub(crate) async fn rabbitmq() -> Stage {
 /// On the Kafka of the tests.
 pub(crate) async fn kafka() -> Stage {
     Stage::on(Arc::<kafka::Kafka>::default()).await
+}
+
+/// On a stand-in for Narad.
+pub(crate) async fn narad() -> Stage {
+    Stage::on(Arc::new(narad::Narad::new().await)).await
 }
 
 impl Stage {

@@ -11,10 +11,18 @@ use serde_json::{Value, json};
 use crate::delaying::delay_to;
 use crate::failing::DEAD_LETTER;
 use crate::running::Running;
-use crate::stage::{Stage, kafka, memory, rabbitmq};
+use crate::stage::{Stage, kafka, memory, narad, rabbitmq};
 
 /// What only one kind of broker has to tell of a message's origin.
-const BROKERS_OWN: [&str; 3] = ["reprieve-origin-exchange", "reprieve-origin-routing-key", "reprieve-origin-timestamp"];
+const BROKERS_OWN: [&str; 7] = [
+    "reprieve-origin-exchange",
+    "reprieve-origin-routing-key",
+    "reprieve-origin-timestamp",
+    "reprieve-origin-partition",
+    "reprieve-origin-offset",
+    "reprieve-origin-group",
+    "reprieve-id",
+];
 
 /// What happened and what is left, without the names that this stage alone has, and without the times.
 #[derive(Debug, PartialEq)]
@@ -33,7 +41,7 @@ async fn a_message_that_fails_ten_times_through_three_tiers_leaves_the_same_trai
     assert_eq!(names, [["consumed", "delayed"].repeat(9), ["consumed", "dead-lettered"].to_vec()].concat());
     assert_eq!(expected.letter["headers"]["reprieve-attempts"], "10");
 
-    for stage in [rabbitmq().await, kafka().await] {
+    for stage in [rabbitmq().await, kafka().await, narad().await] {
         let kind = stage.capabilities().kind;
         assert_eq!(trail(stage, &tiers).await, expected, "{kind}");
     }

@@ -20,7 +20,7 @@ mod tests;
 mod window;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -122,6 +122,11 @@ impl KafkaConsumer {
         spawned.map_err(|error| lost(format!("no thread to poll in: {error}")))?;
         let permits = Arc::new(Semaphore::new(prefetch.into()));
         Ok(Self { source, shared, permits, records, given_back })
+    }
+
+    /// Ends the consumer from elsewhere.
+    pub(super) fn end(&self) -> End {
+        End(Arc::downgrade(&self.shared))
     }
 
     fn ended(&self) -> BrokerError {
@@ -235,10 +240,30 @@ impl Consumer for KafkaConsumer {
     }
 
     async fn close(&mut self) {
-        self.shared.close();
-        if timeout(LONGEST_CLOSE, self.shared.left.cancelled()).await.is_err() {
-            tracing::warn!(source = %self.source, "leaving the group takes long; it goes on alone");
+        leave(&self.shared, &self.source).await;
+    }
+}
+
+/// Ends a consumer that somebody else has.
+pub(super) struct End(Weak<Shared>);
+
+impl End {
+    pub(super) fn is_over(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+
+    /// Leaves the group. What is unsettled is the broker's again.
+    pub(super) async fn leave(self, broker: &str) {
+        if let Some(shared) = self.0.upgrade() {
+            leave(&shared, broker).await;
         }
+    }
+}
+
+async fn leave(shared: &Shared, of: &str) {
+    shared.close();
+    if timeout(LONGEST_CLOSE, shared.left.cancelled()).await.is_err() {
+        tracing::warn!(of, "leaving the group takes long; it goes on alone");
     }
 }
 

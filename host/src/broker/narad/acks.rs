@@ -75,11 +75,12 @@ pub(super) async fn settle_many(
 ) -> Vec<Answer> {
     let mut answers = Vec::with_capacity(handles.len());
     for some in requests(handles) {
-        if some.len() > 1 && nodes.may_batch() {
-            if let Some(batch) = settle_batch(nodes, topic, some, mode, timeout).await {
-                answers.extend(batch);
-                continue;
-            }
+        if some.len() > 1
+            && nodes.may_batch()
+            && let Some(batch) = settle_batch(nodes, topic, some, mode, timeout).await
+        {
+            answers.extend(batch);
+            continue;
         }
         answers.extend(join_all(some.iter().map(|handle| settle(nodes, topic, handle, mode, timeout))).await);
     }

@@ -62,6 +62,12 @@ impl Remembered {
         past
     }
 
+    /// Whether a record was decided after its partition had left, and perhaps come back: told once.
+    pub(super) fn take(&self, place: &Place, offset: i64, digest: impl FnOnce() -> u64) -> bool {
+        let decided = self.lock().peek_mut(place).and_then(|past| past.decided.remove(&offset));
+        decided.is_some_and(|decided| decided == digest())
+    }
+
     fn lock(&self) -> MutexGuard<'_, LruCache<Place, Past>> {
         // Nothing in here can be left half-done by a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -99,6 +105,18 @@ mod tests {
         let past = remembered.come_back(&place(0), Some(6));
         assert_eq!(past, Past { seen_below: Some(9), decided: BTreeMap::from([(7, 70), (8, 80)]) });
         assert_eq!(remembered.come_back(&place(0), Some(6)), Past::default());
+    }
+
+    #[test]
+    fn what_is_decided_after_its_partition_came_back_is_known_when_it_is_handed_out() {
+        let remembered = Remembered::default();
+        remembered.come_back(&place(0), Some(5));
+        remembered.decide(&place(0), 7, 70);
+        remembered.decide(&place(0), 8, 80);
+        assert!(!remembered.take(&place(0), 6, || 60));
+        assert!(remembered.take(&place(0), 7, || 70));
+        assert!(!remembered.take(&place(0), 7, || 70), "once");
+        assert!(!remembered.take(&place(0), 8, || 81), "another record");
     }
 
     #[test]

@@ -48,7 +48,11 @@ impl Out {
         }
     }
 
-    pub(super) fn delivery(self, shared: &Arc<Shared>) -> Delivery {
+    pub(super) fn delivery(mut self, shared: &Arc<Shared>) -> Delivery {
+        // It may have been read before its former hand-over came to an end.
+        if shared.remembered.take(&self.partition.place, self.offset, || digest(&self.message)) {
+            (self.redelivered, self.earlier) = (true, Earlier::Done);
+        }
         let place = &self.partition.place;
         let position = Position {
             topic: Arc::clone(&place.topic),
@@ -137,6 +141,9 @@ impl Settler for KafkaSettler {
         };
         if matches!(result, Err(SettleError::NoRoom(_))) {
             self.settled.store(false, Ordering::Release);
+        } else {
+            // Whoever settled it may keep it, and another may be unsettled in its place.
+            drop(self.permit.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
         result
     }

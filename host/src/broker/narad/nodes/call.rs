@@ -35,7 +35,7 @@ impl<'a> Call<'a> {
         for byte in value.as_ref() {
             match byte {
                 b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                    self.query.push(char::from(*byte))
+                    self.query.push(char::from(*byte));
                 }
                 byte => write!(self.query, "%{byte:02X}").expect("writing to a string cannot fail"),
             }
