@@ -6,7 +6,7 @@ mod message;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use judgement::{Circumstances, Judgement, Trouble};
+pub(crate) use judgement::{Circumstances, Judgement, ON_THE_WAY, Trouble};
 pub(crate) use message::{DeadLetter, Message, Run};
 
 use crate::clock::Clock;
@@ -85,6 +85,11 @@ impl Books {
         look(&self.lock())
     }
 
+    /// Something that was never sent was found on the broker.
+    pub(crate) fn stranger(&self, name: &str) {
+        self.strangers.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+    }
+
     /// Ids on the broker that were never sent.
     pub(crate) fn strangers(&self) -> Vec<String> {
         self.strangers.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -93,7 +98,7 @@ impl Books {
     fn change_by_id(&self, id: &str, change: impl FnOnce(&mut Message)) {
         let known = number(id).is_some_and(|number| self.change(number, change));
         if !known {
-            self.strangers.lock().unwrap_or_else(PoisonError::into_inner).push(id.to_owned());
+            self.stranger(id);
         }
     }
 

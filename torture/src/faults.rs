@@ -12,6 +12,8 @@ pub(crate) enum Kind {
     KillHost,
     /// SIGTERM, the drain, and a restart.
     TerminateHost,
+    /// A host ends, in order or not, and stays away until others have taken over what it had.
+    Away,
     /// SIGHUP.
     HangUp,
     /// A host's connections are cut; new ones are let through.
@@ -22,12 +24,14 @@ pub(crate) enum Kind {
     KillBroker,
     /// The broker is stopped in order, and started again.
     StopBroker,
-    /// A full dead-letter queue that refuses.
+    /// Dead letters are refused: the queue is full, or takes no record of their size.
     Refuse,
     /// The exchange of dead letters is deleted, and declared again.
     RemoveExchange,
     /// The queue of dead letters is unbound and deleted, and declared again.
     RemoveQueue,
+    /// A topic of dead letters is deleted, and made again.
+    RemoveTopic,
     /// The broker blocks all who publish: a memory alarm.
     Block,
     /// A host gets another policy with settings that fit it.
@@ -36,17 +40,50 @@ pub(crate) enum Kind {
     BadPolicy,
 }
 
-/// Those that concern one host, and those that concern all. One of each can be under way at a time.
-pub(crate) const OF_A_HOST: [Kind; 7] =
-    [Kind::KillHost, Kind::TerminateHost, Kind::HangUp, Kind::Cut, Kind::Stall, Kind::Swap, Kind::BadPolicy];
-pub(crate) const OF_ALL: [Kind; 6] =
-    [Kind::KillBroker, Kind::StopBroker, Kind::Refuse, Kind::RemoveExchange, Kind::RemoveQueue, Kind::Block];
+/// The faults that a kind of broker and its hosts can have.
+#[derive(Debug)]
+pub(crate) struct Repertoire {
+    /// Those that concern one host. One of them can be under way at a time, and one of the others.
+    pub(crate) of_a_host: &'static [Kind],
+    /// Those that concern all.
+    pub(crate) of_all: &'static [Kind],
+    /// Those after which a delivery that is in work may be handed over again, or a copy be published again, though its
+    /// outcome is durable.
+    pub(crate) repeating: &'static [Kind],
+    /// How many seconds after its end the last of what it causes may happen.
+    pub(crate) aftermath: f64,
+    /// How many milliseconds pass between two faults of a host, and of all.
+    pub(crate) pauses: [(u64, u64); 2],
+    /// For so many seconds faults begin, and then for so many none does.
+    pub(crate) rest: Option<(f64, f64)>,
+}
+
+impl Repertoire {
+    /// Every kind, in the order in which they are shown.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Kind> {
+        self.of_a_host.iter().chain(self.of_all).copied()
+    }
+
+    /// Whether a fault may be why something that a host had in work between these moments came twice.
+    pub(crate) fn may_repeat(&self, fault: &Fault, begin: f64, end: f64) -> bool {
+        self.repeating.contains(&fault.kind) && fault.touches(begin - self.aftermath, end)
+    }
+
+    /// How long from this moment until faults may begin, in seconds.
+    pub(crate) fn rests(&self, now: f64) -> f64 {
+        self.rest.map_or(0.0, |(busy, quiet)| {
+            let turn = now % (busy + quiet);
+            if turn < busy { 0.0 } else { busy + quiet - turn }
+        })
+    }
+}
 
 impl Kind {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::KillHost => "host killed",
             Self::TerminateHost => "host stopped (SIGTERM)",
+            Self::Away => "host away",
             Self::HangUp => "SIGHUP",
             Self::Cut => "connections cut",
             Self::Stall => "connections stalled",
@@ -55,20 +92,16 @@ impl Kind {
             Self::Refuse => "dead letters refused",
             Self::RemoveExchange => "dead-letter exchange deleted",
             Self::RemoveQueue => "dead-letter queue deleted",
+            Self::RemoveTopic => "dead-letter topic deleted",
             Self::Block => "publishers blocked",
             Self::Swap => "policy swapped",
             Self::BadPolicy => "bad policy",
         }
     }
 
-    /// A delivery that is in work may be handed over again, or a copy be published again, though its outcome is durable.
-    pub(crate) const fn may_duplicate(self) -> bool {
-        matches!(self, Self::KillHost | Self::Cut | Self::Stall | Self::KillBroker | Self::StopBroker | Self::Block)
-    }
-
     /// Messages may stand still while it lasts.
     pub(crate) const fn may_stall(self) -> bool {
-        !matches!(self, Self::HangUp | Self::Swap | Self::BadPolicy | Self::Cut)
+        !matches!(self, Self::HangUp | Self::Swap | Self::BadPolicy | Self::Cut | Self::Away)
     }
 }
 
@@ -157,12 +190,22 @@ mod tests {
 
     use super::*;
 
+    const KINDS: [Kind; 3] = [Kind::KillHost, Kind::Cut, Kind::Stall];
+
     #[test]
     fn every_kind_is_dealt_once_a_round() {
-        let (mut deck, mut random) = (Deck::new(&OF_A_HOST), Random::new(3, 0));
+        let (mut deck, mut random) = (Deck::new(&KINDS), Random::new(3, 0));
         for round in 1..=3 {
-            let dealt: BTreeSet<Kind> = OF_A_HOST.iter().map(|_| deck.deal(&mut random)).collect();
-            assert_eq!((dealt.len(), deck.rounds), (OF_A_HOST.len(), round));
+            let dealt: BTreeSet<Kind> = KINDS.iter().map(|_| deck.deal(&mut random)).collect();
+            assert_eq!((dealt.len(), deck.rounds), (KINDS.len(), round));
         }
+    }
+
+    #[test]
+    fn no_fault_begins_while_there_is_a_rest() {
+        let repertoire = Repertoire { rest: Some((60.0, 20.0)), ..crate::rabbitmq::REPERTOIRE };
+        let rests = [0.0, 59.0, 60.0, 70.0, 80.0, 145.0].map(|now| repertoire.rests(now));
+        assert_eq!(rests, [0.0, 0.0, 20.0, 10.0, 0.0, 15.0]);
+        assert_eq!(crate::rabbitmq::REPERTOIRE.rests(70.0), 0.0);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -11,9 +10,9 @@ use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 use tokio::time::timeout;
 
+use crate::broker::Terms;
 use crate::policies::Policy;
 use crate::process::Process;
-use crate::topology::{DEAD, EXCHANGE, INVALID, SOURCE};
 
 /// Deliveries that one host has in work at a time.
 pub(crate) const SLOTS: usize = 16;
@@ -25,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(20);
 /// Where a host finds its peers.
 #[derive(Debug, Clone)]
 pub(crate) struct Peers {
-    pub(crate) broker: SocketAddr,
+    pub(crate) terms: Terms,
     pub(crate) handler: String,
 }
 
@@ -123,7 +122,7 @@ impl Host {
     }
 
     fn configure(&self, policy: &Policy) -> Result<()> {
-        let Peers { broker, handler } = &self.peers;
+        let Peers { terms: Terms { broker, route }, handler } = &self.peers;
         let (settings, shutdown) = (policy.settings, SHUTDOWN_TIMEOUT.as_secs());
         let text = format!(
             r#"
@@ -137,17 +136,13 @@ folder = "policies"
 deadline = "5s"          # a busy machine is no fault of a policy
 
 [brokers.main]
-kind = "rabbitmq"
-url = "amqp://guest:guest@{broker}/%2f"
-
+{broker}
 [[routes]]
 name = "orders"
 broker = "main"
-source = "{SOURCE}"
-handler = {{ kind = "http", url = "{handler}", timeout = "4s" }}
+{route}handler = {{ kind = "http", url = "{handler}", timeout = "4s" }}
 concurrency = {SLOTS}
 policy = "live"
-dead_letters = {{ default = "{DEAD}", invalid = {{ exchange = "{EXCHANGE}", routing_key = "{INVALID}" }} }}
 retry = {{ max_attempts = 4, initial_delay = "100ms", max_delay = "1s" }}
 requeue = {{ cooldown = "200ms", max_cooldown = "2s" }}
 

@@ -1,21 +1,21 @@
 //! Sends messages through hosts and a broker that are killed, cut off and refused, and keeps the books.
 //!
-//! * `producer`, `endpoint` (the handler) and `dead_letters` see the messages from outside; `books` holds what they saw.
-//! * `host`, `node` (each a `process`) and `proxy` are what faults are inflicted on, by `rig`.
+//! * `endpoint` (the handler) and the broker's side, `rabbitmq` or `kafka`, see the messages from outside; `books` holds what
+//!   they saw. `broker` is what both kinds have in common.
+//! * `host`, the broker (each a `process`) and `proxy` are what faults are inflicted on, by `rig`.
 //! * `report`, `story` and `timeline` are for people.
 
 mod books;
-mod client;
+mod broker;
 mod clock;
-mod dead_letters;
 mod endpoint;
 mod faults;
 mod host;
-mod node;
+mod kafka;
 mod policies;
 mod process;
-mod producer;
 mod proxy;
+mod rabbitmq;
 mod random;
 mod report;
 mod rig;
@@ -24,7 +24,6 @@ mod signals;
 mod stalls;
 mod story;
 mod timeline;
-mod topology;
 mod within;
 
 use std::path::PathBuf;
@@ -35,11 +34,11 @@ use anyhow::{Context as _, Result};
 use clap::Parser;
 
 use policies::Folders;
+use rabbitmq::Source;
 use report::Report;
-use rig::{Plan, Rig};
+use rig::{On, Plan, Rig};
 use signals::Signals;
 use timeline::Timeline;
-use topology::Source;
 
 /// What `cargo xtask torture` runs; its help says more.
 #[derive(Parser)]
@@ -52,12 +51,16 @@ struct Args {
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
-    /// Host processes on the one queue
+    /// Host processes on the one queue or topic
     #[arg(long, value_name = "NUMBER")]
     hosts: u8,
 
-    /// The kind of the queue that is consumed
+    /// Which broker to run on
     #[arg(long, value_enum)]
+    broker: Kind,
+
+    /// RabbitMQ: the kind of the queue that is consumed
+    #[arg(long, value_enum, default_value = "quorum")]
     source: Source,
 
     /// Messages sent a second
@@ -68,13 +71,13 @@ struct Args {
     #[arg(long, value_name = "FILE")]
     program: PathBuf,
 
-    /// The script that starts and tells the broker
-    #[arg(long, value_name = "FILE")]
-    node: PathBuf,
+    /// RabbitMQ: the script that starts and tells the node
+    #[arg(long, value_name = "FILE", required_if_eq("broker", "rabbitmq"))]
+    node: Option<PathBuf>,
 
-    /// Where the broker answers, on 127.0.0.1
-    #[arg(long, value_name = "PORT")]
-    port: u16,
+    /// RabbitMQ: where the node answers, on 127.0.0.1
+    #[arg(long, value_name = "PORT", required_if_eq("broker", "rabbitmq"))]
+    port: Option<u16>,
 
     /// The policies that the host embeds
     #[arg(long, value_name = "DIR")]
@@ -87,6 +90,12 @@ struct Args {
     /// Where logs, the table and the drawing go
     #[arg(long, value_name = "DIR")]
     folder: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Rabbitmq,
+    Kafka,
 }
 
 fn main() -> ExitCode {
@@ -112,21 +121,20 @@ async fn run(args: Args) -> Result<bool> {
         seed: args.seed.unwrap_or(now),
         time: Duration::try_from_secs_f64(args.minutes * 60.0).context("--minutes is no length of time")?,
         hosts: args.hosts.into(),
-        source: args.source,
+        on: match args.broker {
+            Kind::Rabbitmq => On::Rabbitmq {
+                node: args.node.context("RabbitMQ is started by a script: --node")?,
+                port: args.port.context("RabbitMQ needs a --port")?,
+                source: args.source,
+            },
+            Kind::Kafka => On::Kafka,
+        },
         rate: args.rate,
         program: args.program,
-        node: args.node,
-        port: args.port,
         policies: Folders { embedded: args.policies, test: args.test_policies },
         folder: args.folder,
     };
-    println!(
-        "torture: seed {}, {} hosts, {:?} source, logs in {}",
-        plan.seed,
-        plan.hosts,
-        plan.source,
-        plan.folder.display()
-    );
+    println!("{}, logs in {}", plan.title(), plan.folder.display());
     let mut signals = Signals::new()?;
     let rig = tokio::select! {
         rig = Rig::start(plan) => rig?,
@@ -155,8 +163,7 @@ async fn run(args: Args) -> Result<bool> {
 
 fn draw(rig: &Rig) -> String {
     let faults = rig.faults.all();
-    let (seed, hosts, source) = (rig.plan.seed, rig.plan.hosts, rig.plan.source);
-    let title = format!("torture: seed {seed}, {hosts} hosts on a {source:?} queue").to_lowercase();
+    let (title, hosts, repertoire) = (rig.plan.title(), rig.plan.hosts, rig.repertoire());
     let (seconds, closing) = (rig.clock.now(), rig.closing());
-    rig.books.read(|messages| Timeline { title, seconds, closing, hosts, messages, faults: &faults }.draw())
+    rig.books.read(|messages| Timeline { title, seconds, closing, hosts, messages, faults: &faults, repertoire }.draw())
 }

@@ -1,13 +1,12 @@
 //! The table at the end, and whether the run was as it must be.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::books::{Circumstances, Judgement};
-use crate::faults::{Kind, OF_A_HOST, OF_ALL};
-use crate::host::SLOTS;
+use crate::broker::Findings;
+use crate::faults::Kind;
 use crate::rig::Rig;
-use crate::stalls::{Stall, longest};
+use crate::stalls::Stall;
 use crate::story;
 
 /// A host that does nothing for longer, for no reason that the rig gave, has failed.
@@ -16,8 +15,9 @@ const LONGEST_STALL: f64 = 30.0;
 /// What a run came to.
 pub(crate) struct Report {
     pub(crate) judgement: Judgement,
-    faults: BTreeMap<Kind, usize>,
-    stall: Option<Stall>,
+    findings: Findings,
+    /// Every kind, with how often it was inflicted.
+    faults: Vec<(Kind, usize)>,
     complaints: Vec<String>,
     strangers: Vec<String>,
     drained: bool,
@@ -30,26 +30,23 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn of(rig: &Rig, interrupted: bool) -> Self {
         let faults = rig.faults.all();
-        let hosts = rig.plan.hosts;
-        let dropped = story::dropped(rig);
-        let mut counts = BTreeMap::new();
-        for fault in &faults {
-            *counts.entry(fault.kind).or_default() += 1;
-        }
-        rig.books.read(|messages| Self {
-            judgement: Judgement::of(
-                messages,
-                &Circumstances { faults: &faults, slots: SLOTS, hosts, dropped: &dropped },
-            ),
-            faults: counts,
-            stall: longest(&rig.samples(), messages, &faults, hosts),
+        let (hosts, repertoire, dropped) = (rig.plan.hosts, rig.repertoire(), story::dropped(rig));
+        let circumstances = Circumstances { faults: &faults, hosts, repertoire, dropped: &dropped };
+        let mut judgement = rig.books.read(|messages| Judgement::of(messages, &circumstances));
+        let mut findings = rig.findings(&faults);
+        judgement.troubles.append(&mut findings.troubles);
+        let count = |kind| faults.iter().filter(|fault| fault.kind == kind).count();
+        Self {
+            judgement,
+            findings,
+            faults: repertoire.all().map(|kind| (kind, count(kind))).collect(),
             complaints: rig.complaints(),
             strangers: rig.books.strangers(),
             drained: rig.has_drained(),
             interrupted,
             seconds: rig.clock.now(),
             command: rig.plan.command(),
-        })
+        }
     }
 
     /// Nothing was lost, repeated without cause, miscounted or stuck, and no host ended by itself.
@@ -60,7 +57,7 @@ impl Report {
     /// Why not.
     fn failures(&self) -> Vec<String> {
         let judgement = &self.judgement;
-        let mut failures = self.complaints.clone();
+        let mut failures = [self.complaints.as_slice(), self.findings.failures.as_slice()].concat();
         let mut demand = |holds: bool, why: String| {
             if !holds {
                 failures.push(why);
@@ -73,10 +70,12 @@ impl Report {
             self.interrupted || troubles == 0,
             format!("{troubles} times something is wrong with a message, see below"),
         );
-        let (duplicates, bound) = (judgement.duplicates(), judgement.bound);
+        let (duplicates, bound) = (judgement.duplicates(), self.findings.bound);
         demand(duplicates <= bound, format!("{duplicates} duplicates, more than the {bound} that faults explain"));
-        let stall = self.stall.map_or(0.0, |stall| stall.seconds);
-        demand(stall <= LONGEST_STALL, format!("a host did nothing for {stall:.0} s, though messages were ready"));
+        if let Some(Stall { of, seconds, .. }) = &self.findings.stall {
+            let why = format!("nothing was done by {of} for {seconds:.0} s, though messages were ready");
+            demand(*seconds <= LONGEST_STALL, why);
+        }
         demand(judgement.runs.iter().all(|runs| *runs > 0), "a host took no part in the work".to_owned());
         let strangers = &self.strangers;
         demand(strangers.is_empty(), format!("on the queues was what nobody sent: {}", strangers.join(", ")));
@@ -99,20 +98,23 @@ impl fmt::Display for Report {
         row(if self.interrupted { "open at the interruption" } else { "LOST" }, judgement.lost, String::new())?;
         row("handled again after a success", judgement.handled_again, String::new())?;
         row("dead-lettered again", judgement.dead_lettered_again, String::new())?;
-        let bound = format!("at most {}: what was in work at the faults that repeat", judgement.bound);
+        let bound = format!("at most {}: {}", self.findings.bound, self.findings.bound_is);
         row("duplicates in all", judgement.duplicates(), bound)?;
         row(
             "counts checked exactly",
             judgement.counts_checked,
             "attempts of messages that no fault touched".to_owned(),
         )?;
-        for kind in OF_A_HOST.into_iter().chain(OF_ALL) {
-            row(kind.name(), self.faults.get(&kind).copied().unwrap_or_default(), String::new())?;
+        for (name, count, remark) in &self.findings.rows {
+            row(name, *count, remark.clone())?;
         }
-        match self.stall {
-            Some(Stall { host, begin, seconds }) => writeln!(
+        for (kind, count) in &self.faults {
+            row(kind.name(), *count, String::new())?;
+        }
+        match &self.findings.stall {
+            Some(Stall { of, begin, seconds }) => writeln!(
                 f,
-                "  {:<32} {seconds:>6.1} s  host {host} at {begin:.0} s, not counting what the rig caused",
+                "  {:<32} {seconds:>6.1} s  {of} at {begin:.0} s, not counting what the rig caused",
                 "longest stall"
             )?,
             None => writeln!(f, "  {:<32} {:>8}", "longest stall", "none")?,

@@ -4,7 +4,6 @@ mod closing;
 mod inflict;
 mod watch;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -16,19 +15,16 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::books::Books;
-use crate::client::Client;
+use crate::broker::{Broker, Course, Findings};
 use crate::clock::Clock;
-use crate::dead_letters::drain;
 use crate::endpoint::Endpoint;
-use crate::faults::{Deck, Faults, Kind, OF_A_HOST, OF_ALL};
+use crate::faults::{Deck, Fault, Faults, Kind, Repertoire};
 use crate::host::{Host, Peers};
-use crate::node::Node;
+use crate::kafka::Kafka;
 use crate::policies::{Folders, GOOD};
-use crate::producer::produce;
 use crate::proxy::Proxy;
+use crate::rabbitmq::{RabbitMq, Source};
 use crate::random::Random;
-use crate::stalls::Sample;
-use crate::topology::{self, DEAD_QUEUES, SOURCE, Source, ready};
 use crate::within::{PATIENCE, within};
 
 /// A fault may stop and start a broker, which takes its time on a busy machine.
@@ -40,22 +36,42 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     pub(crate) time: Duration,
     pub(crate) hosts: usize,
-    pub(crate) source: Source,
+    pub(crate) on: On,
     /// Messages a second.
     pub(crate) rate: u32,
     pub(crate) program: PathBuf,
-    pub(crate) node: PathBuf,
-    pub(crate) port: u16,
     pub(crate) policies: Folders,
     pub(crate) folder: PathBuf,
+}
+
+/// The broker that a run is on.
+#[derive(Debug, Clone)]
+pub(crate) enum On {
+    /// A node that a script starts, which answers on this port.
+    Rabbitmq { node: PathBuf, port: u16, source: Source },
+    /// A node in the folder of the run.
+    Kafka,
 }
 
 impl Plan {
     /// The command that runs it again.
     pub(crate) fn command(&self) -> String {
-        let Self { seed, hosts, source, rate, .. } = self;
-        let (minutes, source) = (self.time.as_secs_f64() / 60.0, format!("{source:?}").to_lowercase());
-        format!("cargo xtask torture --minutes {minutes} --seed {seed} --hosts {hosts} --source {source} --rate {rate}")
+        let Self { seed, hosts, rate, .. } = self;
+        let minutes = self.time.as_secs_f64() / 60.0;
+        let on = match self.on {
+            On::Rabbitmq { source, .. } => format!("--source {}", source.name()),
+            On::Kafka => "--broker kafka".to_owned(),
+        };
+        format!("cargo xtask torture {on} --minutes {minutes} --seed {seed} --hosts {hosts} --rate {rate}")
+    }
+
+    /// In a few words.
+    pub(crate) fn title(&self) -> String {
+        let on = match self.on {
+            On::Rabbitmq { source, .. } => format!("on a {} queue", source.name()),
+            On::Kafka => "on Kafka".to_owned(),
+        };
+        format!("torture: seed {}, {} hosts {on}", self.seed, self.hosts)
     }
 }
 
@@ -67,13 +83,10 @@ pub(crate) struct Rig {
     pub(crate) faults: Faults,
     hosts: Vec<AsyncMutex<Host>>,
     proxies: Vec<Proxy>,
-    node: AsyncMutex<Node>,
+    broker: Arc<dyn Broker>,
     _endpoint: Endpoint,
-    /// Dead letters are left on their queues.
-    draining_paused: channel::Sender<bool>,
     /// Faults and sending end.
     stop: channel::Sender<bool>,
-    samples: Mutex<Vec<Sample>>,
     /// What a host did that it must not, such as to end by itself, or why the rig could not go on.
     complaints: Mutex<Vec<String>>,
     /// When the faults were over.
@@ -85,29 +98,24 @@ pub(crate) struct Rig {
 impl Rig {
     /// Starts the broker, the handler and the hosts, and waits until all is in place.
     pub(crate) async fn start(plan: Plan) -> Result<Arc<Self>> {
-        let mut node = Node::new(plan.node.clone(), plan.port);
-        eprintln!("torture: starting the broker on {}", node.address());
-        node.start().await?;
-        let mut client = Client::new(node.address());
-        let declared = async { topology::declare(&client.channel().await, plan.source).await };
-        within(PATIENCE, "queues to be declared", declared).await?;
-
+        let (broker, proxies) = match plan.on.clone() {
+            On::Rabbitmq { node, port, source } => RabbitMq::start(node, port, source, plan.hosts).await?,
+            On::Kafka => Kafka::start(plan.folder.join("broker"), plan.hosts).await?,
+        };
         let clock = Clock::start();
         let books = Arc::new(Books::new(clock));
         let endpoint = Endpoint::start(plan.seed, Arc::clone(&books)).await?;
-        let (mut hosts, mut proxies) = (Vec::new(), Vec::new());
-        for number in 0..plan.hosts {
-            let proxy = Proxy::start(node.address()).await?;
-            let peers = Peers { broker: proxy.address(), handler: endpoint.url(number) };
+        let mut hosts = Vec::new();
+        for (number, proxy) in proxies.iter().enumerate() {
+            let peers = Peers { terms: broker.terms(proxy.address()), handler: endpoint.url(number) };
             let folder = plan.folder.join(format!("host-{number}"));
             let policy = &GOOD[number % GOOD.len()];
             let mut host = Host::new(plan.program.clone(), folder, peers, policy, &plan.policies.file(policy))?;
             host.start()?;
-            proxies.push(proxy);
             hosts.push(AsyncMutex::new(host));
         }
         let what = format!("every host to consume; see {}/host-*/host.log", plan.folder.display());
-        within(PATIENCE, &what, consumed_by(plan.hosts, &mut client)).await?;
+        within(PATIENCE, &what, broker.consumed_by(plan.hosts)).await?;
         Ok(Arc::new(Self {
             plan,
             clock,
@@ -115,11 +123,9 @@ impl Rig {
             faults: Faults::new(clock),
             hosts,
             proxies,
-            node: AsyncMutex::new(node),
+            broker,
             _endpoint: endpoint,
-            draining_paused: channel::Sender::new(false),
             stop: channel::Sender::new(false),
-            samples: Mutex::default(),
             complaints: Mutex::default(),
             closing: OnceLock::new(),
             drained: AtomicBool::new(false),
@@ -128,31 +134,34 @@ impl Rig {
 
     /// Sends and inflicts faults until the time is over or it is told to stop, then waits for the last message.
     pub(crate) async fn run(self: &Arc<Self>) -> Result<()> {
-        let broker = self.node.lock().await.address();
         let mut background = JoinSet::new();
-        for queue in DEAD_QUEUES {
-            background.spawn(drain(broker, queue, Arc::clone(&self.books), self.draining_paused.subscribe()));
-        }
-        background.spawn(Arc::clone(self).watch(broker));
+        let (broker, books) = (Arc::clone(&self.broker), Arc::clone(&self.books));
+        background.spawn(async move { broker.observe(books).await });
+        background.spawn(Arc::clone(self).watch());
         background.spawn(Arc::clone(self).show_progress());
         // What runs in the background ends with its set, after the run.
         tokio::select! {
-            outcome = self.run_course(broker) => outcome,
+            outcome = self.run_course() => outcome,
             Some(ended) = background.join_next() => {
-                ended.context("what drains dead letters or watches ended badly")?;
-                bail!("what drains dead letters or watches ended before the run");
+                ended.context("what observes or watches ended badly")?;
+                bail!("what observes or watches ended before the run");
             }
         }
     }
 
-    async fn run_course(&self, broker: SocketAddr) -> Result<()> {
-        let sending = tokio::spawn(produce(broker, self.plan.rate, Arc::clone(&self.books), self.stop.subscribe()));
-        let faults = tokio::try_join!(self.lane(&OF_A_HOST, 1, (1500, 4000)), self.lane(&OF_ALL, 2, (2000, 6000)));
+    async fn run_course(&self) -> Result<()> {
+        let (broker, books, stop) = (Arc::clone(&self.broker), Arc::clone(&self.books), self.stop.subscribe());
+        let rate = self.plan.rate;
+        let sending = tokio::spawn(async move { broker.produce(rate, books, stop).await });
+        let repertoire = self.broker.repertoire();
+        let [of_a_host, of_all] = repertoire.pauses;
+        let faults =
+            tokio::try_join!(self.lane(repertoire.of_a_host, 1, of_a_host), self.lane(repertoire.of_all, 2, of_all));
         self.stop.send_replace(true);
         faults?;
         let sent = async { sending.await.context("the producer ended badly") };
         within(PATIENCE, "the producer to end", sent).await?;
-        self.close(broker).await
+        self.close().await
     }
 
     /// Ends sending and faults.
@@ -174,6 +183,11 @@ impl Rig {
             if self.clock.now() >= self.plan.time.as_secs_f64() && deck.rounds > 0 {
                 return Ok(());
             }
+            let rests = self.broker.repertoire().rests(self.clock.now());
+            if rests > 0.0 {
+                sleep(Duration::from_secs_f64(rests)).await;
+                continue;
+            }
             let kind = deck.deal(&mut random);
             let inflicted = within(LONGEST_FAULT, "its end", self.inflict(kind, &mut random)).await;
             inflicted.with_context(|| format!("fault \"{}\"", kind.name()))?;
@@ -191,8 +205,14 @@ impl Rig {
         self.complaints.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn samples(&self) -> Vec<Sample> {
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What the broker has to say of it all.
+    pub(crate) fn findings(&self, faults: &[Fault]) -> Findings {
+        let (hosts, seconds) = (self.plan.hosts, self.clock.now());
+        self.books.read(|messages| self.broker.findings(&Course { messages, faults, hosts, seconds }))
+    }
+
+    pub(crate) fn repertoire(&self) -> &'static Repertoire {
+        self.broker.repertoire()
     }
 
     /// When the faults were over.
@@ -204,13 +224,4 @@ impl Rig {
     pub(crate) fn has_drained(&self) -> bool {
         self.drained.load(Ordering::Relaxed)
     }
-}
-
-/// Waits until so many hosts consume: then the tiers are declared. RabbitMQ 3.10 that is killed while it
-/// declares a quorum queue may leave it without a leader, which neither a restart nor declaring it again mends.
-async fn consumed_by(hosts: usize, client: &mut Client) -> Result<()> {
-    while (ready(&client.channel().await, SOURCE).await?.1 as usize) < hosts {
-        sleep(Duration::from_millis(100)).await;
-    }
-    Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::books::Message;
-use crate::faults::{Fault, Kind, OF_A_HOST, OF_ALL};
+use crate::faults::{Fault, Kind, Repertoire};
 use axis::Axis;
 use rates::{Rates, open};
 use svg::{escaped, line, polyline, text};
@@ -35,12 +35,13 @@ pub(crate) struct Timeline<'r> {
     pub(crate) hosts: usize,
     pub(crate) messages: &'r BTreeMap<u64, Message>,
     pub(crate) faults: &'r [Fault],
+    pub(crate) repertoire: &'r Repertoire,
 }
 
 impl Timeline<'_> {
     /// As SVG.
     pub(crate) fn draw(&self) -> String {
-        let rows = OF_A_HOST.len() + OF_ALL.len();
+        let rows = self.repertoire.all().count();
         let bottom = ROWS + ROW * rows as f64;
         let height = bottom + 54.0;
         let mut svg = format!(
@@ -111,7 +112,7 @@ impl Timeline<'_> {
     /// A row for each kind of fault, within it a line for each host.
     fn rows(&self, svg: &mut String, across: &Axis, bottom: f64) {
         text(svg, (LEFT, ROWS - 8.0), "small", "start", "faults; in rows of hosts, host 0 is uppermost");
-        for (row, kind) in OF_A_HOST.into_iter().chain(OF_ALL).enumerate() {
+        for (row, kind) in self.repertoire.all().enumerate() {
             let top = ROWS + ROW * row as f64;
             if row % 2 == 0 {
                 let _ = writeln!(
@@ -131,7 +132,7 @@ impl Timeline<'_> {
                     }
                     None => (3.0, ROW - 6.0),
                 };
-                let class = if kind.may_duplicate() { "repeats" } else { "fault" };
+                let class = if self.repertoire.repeating.contains(&kind) { "repeats" } else { "fault" };
                 let _ = writeln!(
                     svg,
                     "<rect class=\"{class}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\"><title>{}</title></rect>",

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// What starting needs, for the tests that start nodes of their own too.
-fn prepare() -> Result<()> {
+pub(crate) fn prepare() -> Result<()> {
     java::ensure()?;
     jars::ensure()?;
     for folder in sweep()? {

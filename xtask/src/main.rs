@@ -52,7 +52,7 @@ enum Chore {
     Mutants(mutants::Args),
     /// Swap policies thousands of times under load, and demand that no message and no memory is lost
     Swaps(swaps::Args),
-    /// Send messages through hosts and a RabbitMQ that are killed, cut off and refused, and demand that none is lost
+    /// Send messages through hosts and a broker that are killed, cut off and refused, and demand that none is lost
     Torture(torture::Args),
     /// Install what building needs beside Rust: make, a C++ compiler, and the headers of OpenSSL and zlib
     System,

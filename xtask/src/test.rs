@@ -54,8 +54,12 @@ fn every_step(steps: &mut Steps, filters: &[String]) -> Result<()> {
     let documentation = test("documentation tests", &["--doc"]);
     let integration = test("integration tests", &["--test", "*"]);
     // It is no test that a name selects.
-    let torture = if filters.is_empty() { steps.take("torture", torture::short) } else { Ok(()) };
-    unit.and(documentation).and(integration).and(torture)
+    let mut torture = |what, short: fn() -> Result<()>| {
+        if filters.is_empty() { steps.take(what, short) } else { Ok(()) }
+    };
+    let rabbitmq = torture("torture", torture::short);
+    let kafka = torture("torture on Kafka", torture::short_kafka);
+    unit.and(documentation).and(integration).and(rabbitmq).and(kafka)
 }
 
 /// Always of the whole workspace: a selection of packages could mean other features, and that dependencies are compiled

@@ -1,4 +1,4 @@
-//! `cargo xtask torture`: builds the program and the rig, gives the rig a RabbitMQ node of its own, and runs it.
+//! `cargo xtask torture`: builds the program and the rig, sets up what the rig needs for a broker of its own, and runs it.
 
 mod folder;
 
@@ -9,17 +9,18 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::rabbitmq::node::{self, Node};
 use crate::rabbitmq::package::{self, CONTROL};
-use crate::{test_policies, workspace};
+use crate::{kafka, test_policies, workspace};
 use folder::Folder;
 
 /// Where each run has its folder.
 const RUNS: &str = "target/torture";
-/// The run that is a step of the tests.
+/// The runs that are steps of the tests.
 const SHORT: &str = "short";
+const SHORT_KAFKA: &str = "short-kafka";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,12 +34,12 @@ pub(crate) struct Args {
     /// What decides the faults and the handler's answers; by default a number from the clock
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Host processes on the one queue
+    /// Host processes on the one queue or topic
     #[arg(long, value_name = "NUMBER", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
     hosts: u8,
-    /// The kind of the queue that is consumed
-    #[arg(long, value_enum, default_value = "quorum")]
-    source: Source,
+    /// RabbitMQ: the kind of the queue that is consumed; by default quorum
+    #[arg(long, value_enum)]
+    source: Option<Source>,
     /// Messages sent a second
     #[arg(long, value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rate: u32,
@@ -53,14 +54,16 @@ enum Source {
     Classic,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Broker {
     Rabbitmq,
+    Kafka,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   cargo xtask torture --broker rabbitmq --minutes 30    three hosts on a quorum queue
+  cargo xtask torture --broker kafka --minutes 20       three hosts in a group on a topic
   cargo xtask torture --minutes 5 --seed 7              the faults and answers of an earlier run
   cargo xtask torture --hosts 1 --source classic        one host on a classic queue
   cargo xtask torture --name second                     beside a run that goes on
@@ -70,12 +73,15 @@ Logs, table.txt and timeline.svg are in target/torture/NAME.
 Ctrl-C ends the faults and waits for the last message; a second one ends at once.
 
 Exit codes:
-  0  nothing was lost, and whatever came twice was in work at a fault
+  0  nothing was lost, and whatever came twice is explained by a fault
   1  a rule was broken, or the rig could not run";
 
 /// Runs the rig in this process's place, so that Ctrl-C and the exit code are its own.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let Broker::Rabbitmq = args.broker;
+    ensure!(
+        args.source.is_none() || args.broker == Broker::Rabbitmq,
+        "--source is the kind of a RabbitMQ queue: leave it out with --broker kafka"
+    );
     let folder = folder(&args.name)?;
     workspace::run(workspace::cargo().args(["build", "--quiet", "-p", "reprieve", "-p", "reprieve-torture"]))?;
     let mut rig = rig(args, folder)?;
@@ -85,10 +91,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// As short as a run can be in which every fault comes once: a minute or so, and the drain. The program and the rig are
 /// those that were built along with the tests.
 pub(crate) fn short() -> Result<()> {
-    let (broker, source) = (Broker::Rabbitmq, Source::Quorum);
-    let name = SHORT.to_owned();
-    let folder = folder(&name)?;
-    let args = Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source, rate: 30, name };
+    run_short(Broker::Rabbitmq, SHORT)
+}
+
+/// The same on Kafka.
+pub(crate) fn short_kafka() -> Result<()> {
+    run_short(Broker::Kafka, SHORT_KAFKA)
+}
+
+fn run_short(broker: Broker, name: &str) -> Result<()> {
+    let folder = folder(name)?;
+    let name = name.to_owned();
+    let args = Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source: None, rate: 30, name };
     workspace::run(&mut rig(&args, folder)?)
 }
 
@@ -99,10 +113,38 @@ fn folder(name: &str) -> Result<Folder> {
 
 /// The rig with a fresh node, all in one folder.
 fn rig(args: &Args, folder: Folder) -> Result<Command> {
-    package::ensure_installed()?;
+    match args.broker {
+        Broker::Rabbitmq => package::ensure_installed()?,
+        Broker::Kafka => kafka::prepare()?,
+    }
     test_policies::run()?;
     folder.empty()?;
     let Folder { path: folder, lock } = folder;
+    let built = workspace::root().join("target/debug");
+    // Hosts are restarted all along, and must not become those of a later build.
+    let program = folder.join("reprieve");
+    fs::copy(built.join("reprieve"), &program).context("cannot copy the program")?;
+    let mut rig = Command::new(built.join("torture"));
+    // The rig reads nothing: so the lock is open, and the folder taken, for exactly as long as the rig runs.
+    rig.stdin(Stdio::from(lock));
+    match args.broker {
+        Broker::Rabbitmq => add_rabbitmq(&mut rig, &folder, args.source.unwrap_or(Source::Quorum))?,
+        // The rig has a node of its own at hand.
+        Broker::Kafka => drop(rig.args(["--broker", "kafka"])),
+    }
+    rig.arg("--program").arg(program).arg("--folder").arg(folder);
+    rig.arg("--policies").arg(workspace::root().join("host/policies"));
+    rig.arg("--test-policies").arg(workspace::root().join("target/test-policies"));
+    rig.args(["--minutes", &args.minutes.to_string(), "--hosts", &args.hosts.to_string()]);
+    rig.args(["--rate", &args.rate.to_string()]);
+    if let Some(seed) = args.seed {
+        rig.args(["--seed", &seed.to_string()]);
+    }
+    Ok(rig)
+}
+
+/// What the rig has to know of a node in this folder.
+fn add_rabbitmq(rig: &mut Command, folder: &Path, source: Source) -> Result<()> {
     let node = Node {
         // Names are known to the whole machine, so two runs at a time need two.
         name: format!("reprieve-torture-{}@localhost", std::process::id()),
@@ -111,28 +153,15 @@ fn rig(args: &Args, folder: Folder) -> Result<Command> {
         folder: folder.join("broker"),
     };
     fs::create_dir_all(&node.folder).with_context(|| format!("cannot make {}", node.folder.display()))?;
-    let script = write_script(&node)?;
-    let built = workspace::root().join("target/debug");
-    // Hosts are restarted all along, and must not become those of a later build.
-    let program = folder.join("reprieve");
-    fs::copy(built.join("reprieve"), &program).context("cannot copy the program")?;
-    let mut rig = Command::new(built.join("torture"));
-    // The rig reads nothing: so the lock is open, and the folder taken, for exactly as long as the rig runs.
-    rig.stdin(Stdio::from(lock));
-    rig.arg("--node").arg(script).args(["--port", &node.port.to_string()]);
-    rig.arg("--program").arg(program).arg("--folder").arg(folder);
-    rig.arg("--policies").arg(workspace::root().join("host/policies"));
-    rig.arg("--test-policies").arg(workspace::root().join("target/test-policies"));
-    rig.args(["--minutes", &args.minutes.to_string(), "--hosts", &args.hosts.to_string()]);
-    rig.args(["--rate", &args.rate.to_string(), "--source"]);
-    rig.arg(match args.source {
-        Source::Quorum => "quorum",
-        Source::Classic => "classic",
-    });
-    if let Some(seed) = args.seed {
-        rig.args(["--seed", &seed.to_string()]);
-    }
-    Ok(rig)
+    rig.args(["--broker", "rabbitmq", "--node"]).arg(write_script(&node)?).args(["--port", &node.port.to_string()]);
+    rig.args([
+        "--source",
+        match source {
+            Source::Quorum => "quorum",
+            Source::Classic => "classic",
+        },
+    ]);
+    Ok(())
 }
 
 /// A script that starts the node in the foreground, or runs `rabbitmqctl` with its arguments on it: the rig kills and

@@ -6,10 +6,10 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Message, id};
-use crate::faults::{Fault, Kind};
+use crate::faults::{Fault, Kind, Repertoire};
 
 /// Settles and copies that were on their way longer than this before a fault have arrived.
-const ON_THE_WAY: f64 = 1.0;
+pub(crate) const ON_THE_WAY: f64 = 1.0;
 
 /// The counts, and every message with which something is wrong.
 #[derive(Debug, Default)]
@@ -27,8 +27,6 @@ pub(crate) struct Judgement {
     pub(crate) lost: usize,
     pub(crate) handled_again: usize,
     pub(crate) dead_lettered_again: usize,
-    /// What was in work, or was settled within the second before, when a fault struck that may repeat it.
-    pub(crate) bound: usize,
     /// Messages whose attempt numbers had to be 1, 2, 3 and so on, since no fault touched them.
     pub(crate) counts_checked: usize,
     pub(crate) troubles: Vec<Trouble>,
@@ -38,8 +36,7 @@ pub(crate) struct Judgement {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Circumstances<'r> {
     pub(crate) faults: &'r [Fault],
-    /// The deliveries that one host may have in work.
-    pub(crate) slots: usize,
+    pub(crate) repertoire: &'r Repertoire,
     pub(crate) hosts: usize,
     /// The messages of which a host's log says that it dropped them.
     pub(crate) dropped: &'r BTreeSet<u64>,
@@ -52,12 +49,17 @@ pub(crate) struct Trouble {
     pub(crate) what: &'static str,
 }
 
+impl Circumstances<'_> {
+    fn may_repeat(&self, begin: f64, end: f64) -> bool {
+        self.faults.iter().any(|fault| self.repertoire.may_repeat(fault, begin, end))
+    }
+}
+
 impl Judgement {
     /// Judges every message.
     pub(crate) fn of(messages: &BTreeMap<u64, Message>, circumstances: &Circumstances<'_>) -> Self {
-        let Circumstances { faults, slots, hosts, dropped } = *circumstances;
-        let bound = bound(messages, faults, slots, hosts);
-        let mut judgement = Self { bound, runs: vec![0; hosts], ..Self::default() };
+        let Circumstances { hosts, dropped, .. } = *circumstances;
+        let mut judgement = Self { runs: vec![0; hosts], ..Self::default() };
         for (number, message) in messages {
             judgement.count(message);
             let mut trouble = |what| judgement.troubles.push(Trouble { number: *number, what });
@@ -67,19 +69,19 @@ impl Judgement {
             if !message.left_on.is_empty() {
                 trouble("still on a queue at the end");
             }
-            if message.is_dropped() && !dropped.contains(number) && !may_be_unsaid(message, faults) {
+            if message.is_dropped() && !dropped.contains(number) && !may_be_unsaid(message, circumstances) {
                 trouble("it may be dropped, but no host says that it was");
             }
             if message.dead_letters.iter().any(|letter| letter.altered) {
                 trouble("its dead letter is not the message that was sent");
             }
-            if has_unexplained_duplicate(message, faults) {
+            if has_unexplained_duplicate(message, circumstances) {
                 trouble("came to an end twice, though no fault could have repeated it");
             }
             if is_overcounted(message) {
                 trouble("an attempt has a higher number than the handler has seen attempts");
             }
-            if must_count_exactly(message, faults) {
+            if must_count_exactly(message, circumstances) {
                 if message.runs.iter().zip(1..).any(|(run, expected)| run.attempt != expected) {
                     trouble("no fault touched it, yet its attempts are not numbered 1, 2, 3 and so on");
                 }
@@ -120,55 +122,15 @@ impl Judgement {
     }
 }
 
-/// What may have come twice: what was in work at each fault that can repeat it.
-fn bound(messages: &BTreeMap<u64, Message>, faults: &[Fault], slots: usize, hosts: usize) -> usize {
-    let in_work = |fault: &Fault, host| {
-        let mut counts = (0, 0);
-        for message in messages.values() {
-            match stage(message, fault, host) {
-                Some(Stage::InWork) => counts.0 += 1,
-                Some(Stage::Settling) => counts.1 += 1,
-                None => {}
-            }
-        }
-        counts.0.min(slots) + counts.1
-    };
-    let repeating = faults.iter().filter(|fault| fault.kind.may_duplicate());
-    let of =
-        |fault: &Fault| (0..hosts).filter(|host| fault.concerns(*host)).map(|host| in_work(fault, host)).sum::<usize>();
-    repeating.map(of).sum()
-}
-
-/// How far a host was with a message when a fault struck.
-enum Stage {
-    InWork,
-    /// It ended just before: the ack may have been under way.
-    Settling,
-}
-
-fn stage(message: &Message, fault: &Fault, host: usize) -> Option<Stage> {
-    let over = fault.end.unwrap_or(f64::MAX);
-    let run = message.runs.iter().rfind(|run| run.host == host && run.began <= over)?;
-    let end = message.ends().into_iter().find(|end| *end >= run.began);
-    match end {
-        Some(end) if end < fault.begin - ON_THE_WAY => None,
-        Some(end) if end <= fault.begin => Some(Stage::Settling),
-        // Where another host went on with it, this one had let go.
-        _ => message.runs.last().is_some_and(|last| last.host == host || last.began > over).then_some(Stage::InWork),
-    }
-}
-
 /// A host may have come to its end between a drop and its line in the log, or have lost the ack.
-fn may_be_unsaid(message: &Message, faults: &[Fault]) -> bool {
+fn may_be_unsaid(message: &Message, circumstances: &Circumstances<'_>) -> bool {
     let last = message.last_seen();
-    faults.iter().any(|fault| fault.kind.may_duplicate() && fault.touches(last - ON_THE_WAY, last + 5.0 * ON_THE_WAY))
+    circumstances.may_repeat(last - ON_THE_WAY, last + 5.0 * ON_THE_WAY)
 }
 
-fn has_unexplained_duplicate(message: &Message, faults: &[Fault]) -> bool {
+fn has_unexplained_duplicate(message: &Message, circumstances: &Circumstances<'_>) -> bool {
     let (ends, Some(first)) = (message.ends(), message.runs.first()) else { return false };
-    let Some(again) = ends.get(1) else { return false };
-    let may_be_why = |fault: &Fault| fault.kind.may_duplicate() && fault.touches(first.began - ON_THE_WAY, *again);
-    !faults.iter().any(may_be_why)
+    ends.get(1).is_some_and(|again| !circumstances.may_repeat(first.began - ON_THE_WAY, *again))
 }
 
 /// Rule 9, from above: each start that a count may hold has reached the handler.
@@ -177,13 +139,13 @@ fn is_overcounted(message: &Message) -> bool {
 }
 
 /// Rule 9, from both sides: nothing that a process may forget was in the way.
-fn must_count_exactly(message: &Message, faults: &[Fault]) -> bool {
+fn must_count_exactly(message: &Message, circumstances: &Circumstances<'_>) -> bool {
     let Some(first) = message.runs.first() else { return false };
+    let begin = first.began - ON_THE_WAY - circumstances.repertoire.aftermath;
     let forgets = |fault: &Fault| {
-        !matches!(fault.kind, Kind::HangUp | Kind::BadPolicy)
-            && fault.touches(first.began - ON_THE_WAY, message.last_seen() + ON_THE_WAY)
+        !matches!(fault.kind, Kind::HangUp | Kind::BadPolicy) && fault.touches(begin, message.last_seen() + ON_THE_WAY)
     };
-    !faults.iter().any(forgets)
+    !circumstances.faults.iter().any(forgets)
 }
 
 impl std::fmt::Display for Trouble {

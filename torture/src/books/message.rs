@@ -38,6 +38,8 @@ pub(crate) struct DeadLetter {
     pub(crate) made: String,
     /// Body or sender's header are not what was sent.
     pub(crate) altered: bool,
+    /// It has none of the sender's headers: the last resort where a copy is too large.
+    pub(crate) bare: bool,
 }
 
 impl Message {
@@ -69,6 +71,11 @@ impl Message {
     /// Nothing is left of it, as the script allows.
     pub(crate) fn is_dropped(&self) -> bool {
         self.ends().is_empty() && self.left_on.is_empty() && self.may_be_dropped()
+    }
+
+    /// Some outcome of it was seen: in a proof, any error on which it may be dropped counts as one.
+    pub(crate) fn has_outcome(&self) -> bool {
+        !self.dead_letters.is_empty() || self.is_handled() || self.runs.iter().any(|run| run.answer == UNWANTED)
     }
 
     /// It was confirmed, and nothing says what became of it.

@@ -6,27 +6,25 @@ use anyhow::Result;
 use tokio::time::sleep;
 
 use super::Rig;
-use super::closing::until_drained;
-use crate::client::Client;
-use crate::faults::{Kind, OF_A_HOST};
+use crate::faults::Kind;
+use crate::host::Host;
 use crate::policies::{self, GOOD, Policy, TRYING};
 use crate::random::Random;
-use crate::topology::{INVALID_QUEUE, declare_invalid, delete_exchange, delete_queue, unbind_queue};
-
-/// Publishes that were under way when a queue was unbound have been answered by then.
-const ANSWERED: Duration = Duration::from_secs(1);
 
 impl Rig {
     /// Inflicts a fault and returns once all is as it was.
     pub(super) async fn inflict(&self, kind: Kind, random: &mut Random) -> Result<()> {
-        let host = OF_A_HOST.contains(&kind).then(|| random.index(self.hosts.len()));
+        let host = self.broker.repertoire().of_a_host.contains(&kind).then(|| random.index(self.hosts.len()));
         let lasts = Duration::from_millis(random.between(1000, 7000));
         match host {
             Some(host) => self.inflict_on(host, kind, lasts, random).await,
             None => {
                 let place = self.faults.begin(kind, None, "");
-                self.inflict_on_all(kind, lasts).await?;
+                self.broker.inflict(kind, lasts, &self.books).await?;
                 self.faults.end(place);
+                if matches!(kind, Kind::KillBroker | Kind::StopBroker) {
+                    self.broker.prove(kind.name(), &self.books).await?;
+                }
                 Ok(())
             }
         }
@@ -39,18 +37,29 @@ impl Rig {
             _ => {}
         }
         let place = self.faults.begin(kind, Some(number), "");
+        let in_order = random.below(2) == 0;
         let mut host = self.hosts[number].lock().await;
         match kind {
             Kind::KillHost => {
                 host.kill().await?;
+                self.prove(number, "killed").await?;
                 sleep(lasts / 2).await;
                 host.start()?;
             }
             Kind::TerminateHost => {
-                if let Err(error) = host.terminate().await {
-                    self.complain(format!("host {number}: {error:#}"));
-                }
+                self.terminate(number, &mut host).await;
+                self.prove(number, "stopped").await?;
                 sleep(lasts / 4).await;
+                host.start()?;
+            }
+            Kind::Away => {
+                if in_order {
+                    self.terminate(number, &mut host).await;
+                } else {
+                    host.kill().await?;
+                }
+                self.prove(number, "gone").await?;
+                sleep(lasts * 2).await;
                 host.start()?;
             }
             Kind::HangUp => host.hang_up()?,
@@ -64,6 +73,16 @@ impl Rig {
         }
         self.faults.end(place);
         Ok(())
+    }
+
+    async fn terminate(&self, number: usize, host: &mut Host) {
+        if let Err(error) = host.terminate().await {
+            self.complain(format!("host {number}: {error:#}"));
+        }
+    }
+
+    async fn prove(&self, number: usize, what: &str) -> Result<()> {
+        self.broker.prove(&format!("host {number} {what}"), &self.books).await
     }
 
     /// A good policy, or for a while a trying one and then a good one.
@@ -94,47 +113,5 @@ impl Rig {
         self.faults.end(place);
         // What it had stays live; the next swap or restart finds a good file again.
         self.give(number, &GOOD[random.index(GOOD.len())]).await
-    }
-
-    async fn inflict_on_all(&self, kind: Kind, lasts: Duration) -> Result<()> {
-        let mut node = self.node.lock().await;
-        let mut client = Client::new(node.address());
-        match kind {
-            Kind::KillBroker => {
-                node.kill().await?;
-                sleep(lasts / 4).await;
-                node.start().await?;
-            }
-            Kind::StopBroker => {
-                node.stop().await?;
-                sleep(lasts / 4).await;
-                node.start().await?;
-            }
-            Kind::Block => {
-                node.block(true).await?;
-                sleep(lasts).await;
-                node.block(false).await?;
-            }
-            Kind::Refuse => {
-                self.draining_paused.send_replace(true);
-                sleep(lasts * 2).await;
-                self.draining_paused.send_replace(false);
-            }
-            Kind::RemoveExchange => {
-                delete_exchange(&client.channel().await).await?;
-                sleep(lasts).await;
-                declare_invalid(&client.channel().await).await?;
-            }
-            _ => {
-                unbind_queue(&client.channel().await).await?;
-                sleep(ANSWERED).await;
-                // Those that were taken before are the rig's to write down.
-                until_drained(&mut client, INVALID_QUEUE).await?;
-                delete_queue(&client.channel().await).await?;
-                sleep(lasts).await;
-                declare_invalid(&client.channel().await).await?;
-            }
-        }
-        Ok(())
     }
 }

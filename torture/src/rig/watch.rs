@@ -1,31 +1,21 @@
 //! Watching hosts and queues while a run goes on.
 
-use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::Rig;
-use crate::client::Client;
-use crate::stalls::Sample;
-use crate::topology::{SOURCE, ready};
 
 const EVERY: Duration = Duration::from_millis(500);
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
 impl Rig {
-    /// Samples what is ready on the source, and notices hosts that end by themselves, which it starts again.
-    pub(super) async fn watch(self: Arc<Self>, broker: SocketAddr) {
-        let mut client = Client::new(broker);
+    /// Samples how far hosts are, and notices those that end by themselves, which it starts again.
+    pub(super) async fn watch(self: Arc<Self>) {
         loop {
             sleep(EVERY).await;
-            let asked = timeout(EVERY * 4, async { ready(&client.channel().await, SOURCE).await });
-            let answer = asked.await.ok().and_then(Result::ok);
-            // No consumer either may mean that the queue did not answer the broker.
-            let ready = answer.filter(|answer| *answer != (0, 0)).map(|(ready, _)| ready);
-            let sample = Sample { at: self.clock.now(), ready };
-            self.samples.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
+            self.broker.sample(self.clock.now()).await;
             self.look_after_hosts();
         }
     }

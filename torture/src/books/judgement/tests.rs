@@ -15,7 +15,7 @@ fn sent(runs: &[(u32, f64, &'static str)]) -> Message {
 }
 
 fn dead_letter(at: f64) -> DeadLetter {
-    DeadLetter { at, queue: "dead", redelivered: false, made: at.to_string(), altered: false }
+    DeadLetter { at, queue: "dead", redelivered: false, made: at.to_string(), altered: false, bare: false }
 }
 
 fn fault(kind: Kind, at: f64) -> Fault {
@@ -24,7 +24,8 @@ fn fault(kind: Kind, at: f64) -> Fault {
 
 fn judge(message: Message, faults: &[Fault]) -> (Judgement, Vec<&'static str>) {
     let (messages, dropped) = (BTreeMap::from([(7, message)]), BTreeSet::new());
-    let judgement = Judgement::of(&messages, &Circumstances { faults, slots: 4, hosts: 2, dropped: &dropped });
+    let repertoire = &crate::rabbitmq::REPERTOIRE;
+    let judgement = Judgement::of(&messages, &Circumstances { faults, hosts: 2, repertoire, dropped: &dropped });
     let troubles = judgement.troubles.iter().map(|trouble| trouble.what).collect();
     (judgement, troubles)
 }
@@ -48,11 +49,9 @@ fn only_what_failed_as_unwanted_may_be_dropped_and_a_host_must_say_so() {
 fn a_duplicate_needs_a_fault_that_explains_it() {
     let twice = || Message { dead_letters: vec![dead_letter(6.0), dead_letter(9.0)], ..sent(&[(1, 5.0, "broken")]) };
     let (judgement, troubles) = judge(twice(), &[fault(Kind::Refuse, 6.5)]);
-    assert_eq!((judgement.duplicates(), judgement.bound, troubles.len()), (1, 0, 1));
+    assert_eq!((judgement.duplicates(), troubles.len()), (1, 1));
     let (judgement, troubles) = judge(twice(), &[fault(Kind::KillHost, 6.5)]);
-    assert_eq!((judgement.duplicates(), judgement.bound, troubles.len()), (1, 1, 0));
-    let (judgement, troubles) = judge(twice(), &[fault(Kind::KillHost, 7.5)]);
-    assert_eq!((judgement.bound, troubles.len()), (0, 0), "its first end was long over at this fault");
+    assert_eq!((judgement.duplicates(), troubles.len()), (1, 0));
 }
 
 #[test]

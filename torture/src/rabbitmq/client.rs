@@ -6,25 +6,25 @@ use std::time::Duration;
 use lapin::{Channel, Connection};
 use tokio::time::sleep;
 
-use crate::node::connect;
+use super::node::connect;
 
 /// Between tries.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// A connection with one channel, whichever was lost last.
-pub(crate) struct Client {
+pub(super) struct Client {
     broker: SocketAddr,
     connection: Option<Connection>,
     channel: Option<Channel>,
 }
 
 impl Client {
-    pub(crate) fn new(broker: SocketAddr) -> Self {
+    pub(super) fn new(broker: SocketAddr) -> Self {
         Self { broker, connection: None, channel: None }
     }
 
     /// A channel that works, as far as is known; waits for the broker where it is down.
-    pub(crate) async fn channel(&mut self) -> Channel {
+    pub(super) async fn channel(&mut self) -> Channel {
         loop {
             if let Some(channel) = self.channel.as_ref().filter(|channel| channel.status().connected()) {
                 return channel.clone();

@@ -11,19 +11,19 @@ use lapin::{BasicProperties, Channel, Confirmation};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use super::client::Client;
+use super::topology::SOURCE;
 use crate::books::{Books, body, id};
-use crate::client::Client;
-use crate::topology::SOURCE;
 
 /// The sender's own header, with the message's number.
-pub(crate) const HEADER: &str = "torture-number";
+pub(super) const HEADER: &str = "torture-number";
 
 const BATCHES_A_SECOND: u32 = 5;
 /// After this a message counts as unconfirmed.
 const LONGEST_CONFIRM: Duration = Duration::from_secs(60);
 
 /// Sends until it is told to stop. No message is sent twice: one that was not confirmed may or may not have arrived.
-pub(crate) async fn produce(broker: SocketAddr, rate: u32, books: Arc<Books>, mut stop: watch::Receiver<bool>) {
+pub(super) async fn produce(broker: SocketAddr, rate: u32, books: Arc<Books>, mut stop: watch::Receiver<bool>) {
     let mut client = Client::new(broker);
     let mut ticks = interval(Duration::from_secs(1) / BATCHES_A_SECOND);
     // What could not be sent while the broker was down is not made up for.

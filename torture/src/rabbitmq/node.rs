@@ -28,23 +28,23 @@ const WITHOUT_LEADER: &str = "\
 
 /// A RabbitMQ node, run by a script that starts it in the foreground when it is told `start`, and else gives its
 /// arguments to `rabbitmqctl`.
-pub(crate) struct Node {
+pub(super) struct Node {
     script: PathBuf,
     port: u16,
     server: Option<Process>,
 }
 
 impl Node {
-    pub(crate) fn new(script: PathBuf, port: u16) -> Self {
+    pub(super) fn new(script: PathBuf, port: u16) -> Self {
         Self { script, port, server: None }
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub(super) fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
     }
 
     /// Starts it and waits until clients are let in and every queue can be used.
-    pub(crate) async fn start(&mut self) -> Result<()> {
+    pub(super) async fn start(&mut self) -> Result<()> {
         let log = self.folder().join("output.log");
         let output = std::fs::OpenOptions::new().create(true).append(true).open(&log);
         let output = output.with_context(|| format!("cannot write {}", log.display()))?;
@@ -65,13 +65,13 @@ impl Node {
     }
 
     /// `kill -9`, of the node and of what it started.
-    pub(crate) async fn kill(&mut self) -> Result<()> {
+    pub(super) async fn kill(&mut self) -> Result<()> {
         let Some(server) = self.server.take() else { return Ok(()) };
         server.kill().await.context("cannot kill the broker")
     }
 
     /// Stops it in order.
-    pub(crate) async fn stop(&mut self) -> Result<()> {
+    pub(super) async fn stop(&mut self) -> Result<()> {
         let pid_file = self.folder().join("pid");
         let pid = std::fs::read_to_string(&pid_file).with_context(|| format!("cannot read {}", pid_file.display()))?;
         let pid = Pid::from_raw(pid.trim().parse().with_context(|| format!("no number in {}", pid_file.display()))?);
@@ -83,13 +83,13 @@ impl Node {
     }
 
     /// Blocks all who publish, as a broker does that runs out of memory, or lets them go on.
-    pub(crate) async fn block(&self, blocked: bool) -> Result<()> {
+    pub(super) async fn block(&self, blocked: bool) -> Result<()> {
         let mark = if blocked { "0.000001" } else { "0.6" };
         self.control(&["set_vm_memory_high_watermark", mark]).await.map(drop)
     }
 
     /// How many messages are on these queues, those that were handed out and not settled included.
-    pub(crate) async fn messages_on(&self, queues: &[&str]) -> Result<u64> {
+    pub(super) async fn messages_on(&self, queues: &[&str]) -> Result<u64> {
         let table = self.control(&["list_queues", "--silent", "--no-table-headers", "name", "messages"]).await?;
         let rows = table.lines().filter_map(|line| line.split_once('\t'));
         let counts = rows.filter(|(name, _)| queues.contains(name)).map(|(_, count)| count.parse::<u64>());
@@ -128,7 +128,7 @@ impl Node {
 }
 
 /// A client's connection, past every proxy.
-pub(crate) async fn connect(broker: SocketAddr) -> Result<Connection> {
+pub(super) async fn connect(broker: SocketAddr) -> Result<Connection> {
     let url = format!("amqp://guest:guest@{broker}/%2f");
     let connecting = Connection::connect(&url, ConnectionProperties::default());
     Ok(timeout(Duration::from_secs(10), connecting).await.context("the broker does not answer")??)

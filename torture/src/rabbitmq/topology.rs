@@ -9,22 +9,22 @@ use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, ExchangeKind};
 
 /// What the hosts consume.
-pub(crate) const SOURCE: &str = "torture.orders";
+pub(super) const SOURCE: &str = "torture.orders";
 /// The dead letters without a label: a queue that refuses when it is full.
-pub(crate) const DEAD: &str = "torture.dead";
+pub(super) const DEAD: &str = "torture.dead";
 /// How many dead letters fill it.
 const DEAD_LENGTH: i32 = 10;
 /// The exchange of those that are labelled `invalid`, and the routing key there.
-pub(crate) const EXCHANGE: &str = "torture.invalid";
-pub(crate) const INVALID: &str = "invalid";
+pub(super) const EXCHANGE: &str = "torture.invalid";
+pub(super) const INVALID: &str = "invalid";
 /// The queue that is bound to it.
-pub(crate) const INVALID_QUEUE: &str = "torture.invalid.dead";
+pub(super) const INVALID_QUEUE: &str = "torture.invalid.dead";
 /// Where the broker itself puts what it gives up; nothing should come here.
 const GIVEN_UP: &str = "torture.given-up";
 /// Every queue that dead letters can be on.
-pub(crate) const DEAD_QUEUES: [&str; 3] = [DEAD, INVALID_QUEUE, GIVEN_UP];
+pub(super) const DEAD_QUEUES: [&str; 3] = [DEAD, INVALID_QUEUE, GIVEN_UP];
 /// The queues that messages wait in: the source, and the tiers that hosts declare.
-pub(crate) const WAITING: [&str; 3] = [SOURCE, "reprieve.tier.1s", "reprieve.tier.3s"];
+pub(super) const WAITING: [&str; 3] = [SOURCE, "reprieve.tier.1s", "reprieve.tier.3s"];
 
 /// The kind of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -35,16 +35,21 @@ pub(crate) enum Source {
     Classic,
 }
 
+impl Source {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Quorum => "quorum",
+            Self::Classic => "classic",
+        }
+    }
+}
+
 /// Declares everything but what hosts declare themselves.
-pub(crate) async fn declare(channel: &Channel, source: Source) -> Result<()> {
+pub(super) async fn declare(channel: &Channel, source: Source) -> Result<()> {
     declare_queue(channel, GIVEN_UP, &[("x-queue-type", text("quorum"))]).await?;
-    let kind = match source {
-        Source::Quorum => "quorum",
-        Source::Classic => "classic",
-    };
     // With a dead-letter exchange, it is safe to hand a message back: hosts do so.
     let arguments = [
-        ("x-queue-type", text(kind)),
+        ("x-queue-type", text(source.name())),
         ("x-dead-letter-exchange", text("")),
         ("x-dead-letter-routing-key", text(GIVEN_UP)),
     ];
@@ -59,7 +64,7 @@ pub(crate) async fn declare(channel: &Channel, source: Source) -> Result<()> {
 }
 
 /// Declares the exchange for invalid messages and its queue, where they are not there.
-pub(crate) async fn declare_invalid(channel: &Channel) -> Result<()> {
+pub(super) async fn declare_invalid(channel: &Channel) -> Result<()> {
     let options = ExchangeDeclareOptions { durable: true, ..Default::default() };
     channel
         .exchange_declare(EXCHANGE.into(), ExchangeKind::Direct, options, FieldTable::default())
@@ -78,19 +83,19 @@ pub(crate) async fn declare_invalid(channel: &Channel) -> Result<()> {
 }
 
 /// Deletes the exchange: what is published to it then ends the publisher's channel.
-pub(crate) async fn delete_exchange(channel: &Channel) -> Result<()> {
+pub(super) async fn delete_exchange(channel: &Channel) -> Result<()> {
     let deleted = channel.exchange_delete(EXCHANGE.into(), ExchangeDeleteOptions::default());
     deleted.await.with_context(|| format!("cannot delete {EXCHANGE}"))
 }
 
 /// Unbinds the queue: what is published to the exchange then comes back.
-pub(crate) async fn unbind_queue(channel: &Channel) -> Result<()> {
+pub(super) async fn unbind_queue(channel: &Channel) -> Result<()> {
     let unbound = channel.queue_unbind(INVALID_QUEUE.into(), EXCHANGE.into(), INVALID.into(), FieldTable::default());
     unbound.await.with_context(|| format!("cannot unbind {INVALID_QUEUE}"))
 }
 
 /// Deletes the queue if nothing is in it: dead letters are not the rig's to destroy.
-pub(crate) async fn delete_queue(channel: &Channel) -> Result<()> {
+pub(super) async fn delete_queue(channel: &Channel) -> Result<()> {
     let options = QueueDeleteOptions { if_empty: true, ..Default::default() };
     channel
         .queue_delete(INVALID_QUEUE.into(), options)
@@ -101,14 +106,14 @@ pub(crate) async fn delete_queue(channel: &Channel) -> Result<()> {
 
 /// How many messages are ready on a queue, and how many consumers it has. From a quorum queue that does not answer within
 /// a quarter of a second, the broker makes that 0 and 0.
-pub(crate) async fn ready(channel: &Channel, queue: &str) -> Result<(u32, u32)> {
+pub(super) async fn ready(channel: &Channel, queue: &str) -> Result<(u32, u32)> {
     let passive = QueueDeclareOptions { passive: true, ..Default::default() };
     let queue = channel.queue_declare(queue.into(), passive, FieldTable::default()).await?;
     Ok((queue.message_count(), queue.consumer_count()))
 }
 
 /// Takes one message off a queue, without an ack.
-pub(crate) async fn get(channel: &Channel, queue: &str) -> lapin::Result<Option<lapin::message::Delivery>> {
+pub(super) async fn get(channel: &Channel, queue: &str) -> lapin::Result<Option<lapin::message::Delivery>> {
     let got = channel.basic_get(queue.into(), BasicGetOptions::default()).await?;
     Ok(got.map(|message| message.delivery))
 }

@@ -10,10 +10,10 @@ use lapin::types::AMQPValue;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::client::Client;
+use super::producer::HEADER;
+use super::topology::get;
 use crate::books::{Books, DeadLetter, body, number};
-use crate::client::Client;
-use crate::producer::HEADER;
-use crate::topology::get;
 
 /// Between looks at a queue that was empty, or is not there.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// Drains one queue for ever, but for the times at which `paused` holds.
-pub(crate) async fn drain(
+pub(super) async fn drain(
     broker: SocketAddr,
     queue: &'static str,
     books: Arc<Books>,
@@ -67,6 +67,7 @@ fn write_down(delivery: &Delivery, queue: &'static str, books: &Books) {
             redelivered: delivery.redelivered,
             made: shown("reprieve-failed-at") + &shown("reprieve-attempts"),
             altered: !is_as_sent,
+            bare: false,
         },
     );
 }
