@@ -2,11 +2,16 @@
 
 mod comparison;
 
-use crate::{rabbitmq, test_policies, workspace};
+use crate::{kafka, rabbitmq, test_policies, workspace};
+
+/// The measurements that need a broker.
+const RABBITMQ: &str = "queue-rabbitmq";
+const KAFKA: &str = "queue-kafka";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the measurements whose name holds this: decisions, rejected-swaps, program, queue, sleepers
+    /// Only the measurements whose name holds this: decisions, rejected-swaps, program, queue-rabbitmq, queue-kafka,
+    /// sleepers
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Instead: one decision by Reprieve beside the same in native Rust, Extism, Rego and rhai; builds for some minutes
@@ -21,19 +26,25 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.comparison {
         return comparison::run(args.check);
     }
-    let address = rabbitmq::ensure()?;
+    // Each only where it is needed: Kafka alone needs Java and its jars.
+    let rabbitmq = args.want(RABBITMQ).then(rabbitmq::ensure).transpose()?;
+    let kafka = args.want(KAFKA).then(kafka::ensure).transpose()?;
     test_policies::run()?;
-    cargo(&["build", "--release", "-p", "reprieve"], None)?;
-    let mut bench = vec!["bench", "-p", "reprieve-tests", "--bench", "speed", "--"];
-    bench.extend(args.names.iter().map(String::as_str));
-    cargo(&bench, Some(&address.url()))
+    workspace::run(workspace::cargo().args(["build", "--release", "-p", "reprieve"]))?;
+    let mut bench = workspace::cargo();
+    bench.args(["bench", "-p", "reprieve-tests", "--bench", "speed", "--"]).args(&args.names);
+    if let Some(rabbitmq) = &rabbitmq {
+        bench.env("REPRIEVE_TEST_RABBITMQ", rabbitmq.url());
+    }
+    if let Some(kafka) = &kafka {
+        bench.env("REPRIEVE_TEST_KAFKA", kafka.address());
+    }
+    workspace::run(&mut bench)
 }
 
-fn cargo(args: &[&str], rabbitmq: Option<&str>) -> anyhow::Result<()> {
-    let mut command = workspace::cargo();
-    command.args(args);
-    if let Some(url) = rabbitmq {
-        command.env("REPRIEVE_TEST_RABBITMQ", url);
+impl Args {
+    /// As the measurements themselves decide it.
+    fn want(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|wanted| name.contains(wanted.as_str()))
     }
-    workspace::run(&mut command)
 }

@@ -1,4 +1,5 @@
-//! How fast, how large: `cargo xtask bench`, or `cargo bench -p reprieve-tests` with `REPRIEVE_TEST_RABBITMQ` set.
+//! How fast, how large: `cargo xtask bench`, or `cargo bench -p reprieve-tests` with `REPRIEVE_TEST_RABBITMQ`
+//! and `REPRIEVE_TEST_KAFKA` set.
 //!
 //! Every figure stands beside what it is held against, from the same run. Measurements, not tests: nothing here fails
 //! because a machine is slow.
@@ -28,8 +29,11 @@ fn main() -> anyhow::Result<()> {
     if is_wanted("program") {
         program::measure(&mut table)?;
     }
-    if is_wanted("queue") {
-        queue::measure(&mut table)?;
+    if is_wanted("queue-rabbitmq") {
+        queue::rabbitmq::measure(&mut table)?;
+    }
+    if is_wanted("queue-kafka") {
+        queue::kafka::measure(&mut table)?;
     }
     if is_wanted("sleepers") {
         sleepers::measure(&mut table)?;

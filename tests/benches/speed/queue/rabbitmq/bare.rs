@@ -11,10 +11,12 @@ use lapin::options::{BasicAckOptions, BasicConsumeOptions, BasicPublishOptions, 
 use lapin::types::FieldTable;
 use lapin::{Channel, Confirmation, Connection, ConnectionProperties};
 
-use super::{CONCURRENCY, DEAD_LETTERS, Path, SOURCE, TIER_NAME};
+use super::{DEAD_LETTERS, SOURCE, TIER_NAME};
+use crate::queue::CONCURRENCY;
+use crate::queue::path::Path;
 
 /// From the first message in hand to the last one settled.
-pub(super) async fn run(path: Path) -> anyhow::Result<Duration> {
+pub(super) async fn run(path: Path, messages: usize) -> anyhow::Result<Duration> {
     let connection = Connection::connect(&reprieve_tests::rabbitmq::url(), ConnectionProperties::default()).await?;
     let channel = connection.create_channel().await?;
     channel.basic_qos(CONCURRENCY, BasicQosOptions::default()).await?;
@@ -26,7 +28,7 @@ pub(super) async fn run(path: Path) -> anyhow::Result<Duration> {
     let mut begin = None;
     let mut settled = 0;
     let mut under_way = FuturesUnordered::new();
-    while settled < path.messages() {
+    while settled < messages {
         tokio::select! {
             Some(delivery) = consumer.next() => {
                 begin.get_or_insert_with(Instant::now);
