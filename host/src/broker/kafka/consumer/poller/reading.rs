@@ -274,9 +274,9 @@ mod tests {
 
     #[test]
     fn a_message_of_another_topic_is_put_back_there_once() {
-        let waits = Message::new("a").with_header(tiers::BACK_TO, "invoices");
+        let mut waits = Message::new("a").with_header(tiers::BACK_TO, "invoices");
         assert_eq!(out_of_tier(&mut waits.clone(), "orders", false), Way::Elsewhere("invoices".to_owned()));
-        assert_eq!(out_of_tier(&mut waits.clone(), "orders", true), Way::None, "it is there already");
+        assert_eq!(out_of_tier(&mut waits, "orders", true), Way::None, "it is there already");
     }
 
     #[test]
