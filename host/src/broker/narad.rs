@@ -106,7 +106,7 @@ impl Broker for Narad {
             partitions: false,
             tells_of_interruptions: false,
             remembers_starts: "nothing by itself; the host knows by its place a message that it had in hand (the last 65,536), until it ends",
-            keeps: Kept::ALL,
+            keeps: Kept { timestamps: false, ..Kept::ALL },
         }
     }
 

@@ -426,7 +426,9 @@ async fn the_position_on_a_topic_that_is_gone_is_not_left_to_one_that_takes_its_
     let before = cluster.committed(0);
     cluster.mock.topic_error("orders", RDKafkaRespErr::RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART).unwrap();
     let ended = timeout(DEADLINE, consumer.next()).await.expect("it ends").err().expect("it ends with a reason");
-    assert!(ended.to_string().contains("Unknown topic or partition"), "{ended}");
+    // Which of the two the library notices first is its own affair.
+    let told = ended.to_string();
+    assert!(told.contains("Unknown topic or partition") || told.contains("Unknown partition"), "{told}");
     timeout(DEADLINE, consumer.shared.left.cancelled()).await.expect("it leaves");
     cluster.mock.topic_error("orders", RDKafkaRespErr::RD_KAFKA_RESP_ERR_NO_ERROR).unwrap();
     assert_eq!(cluster.committed(0), before, "nothing is committed at the end");
