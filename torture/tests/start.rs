@@ -9,12 +9,27 @@ use std::process::{Command, Stdio};
 /// A rig on a broker that never answers.
 fn rig(folder: &Path, script: &Path) -> Command {
     let mut rig = Command::new(env!("CARGO_BIN_EXE_torture"));
-    rig.args(["--minutes", "1", "--hosts", "1", "--source", "quorum", "--rate", "1", "--seed", "1", "--port", "1"])
-        .args(["--program", "true", "--policies", ".", "--test-policies", "."])
-        .arg("--node")
-        .arg(script)
-        .arg("--folder")
-        .arg(folder);
+    rig.args([
+        "--broker",
+        "rabbitmq",
+        "--minutes",
+        "1",
+        "--hosts",
+        "1",
+        "--source",
+        "quorum",
+        "--rate",
+        "1",
+        "--seed",
+        "1",
+        "--port",
+        "1",
+    ])
+    .args(["--program", "true", "--policies", ".", "--test-policies", "."])
+    .arg("--node")
+    .arg(script)
+    .arg("--folder")
+    .arg(folder);
     rig
 }
 
