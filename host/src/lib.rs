@@ -8,6 +8,7 @@
 //! * [`broker`]: one trait, one folder for each broker.
 //! * [`handler`]: HTTP, commands, closures, and reading failures that are messages already.
 //! * [`route`]: drives deliveries through the machine: slots, timers, drain.
+//! * [`journal`]: the record of every failure, verdict and outcome.
 //! * [`store`]: what is kept on disk across restarts.
 //! * [`event`], [`observer`]: what happened, for whoever watches.
 //! * [`telemetry`], [`trace_context`]: the same as traces, and the traces that messages come with.
@@ -26,6 +27,7 @@ pub mod handler;
 pub mod handler_error;
 pub mod host;
 mod http_client;
+pub mod journal;
 pub mod message;
 pub mod observer;
 pub mod policy;
