@@ -13,6 +13,7 @@ mod error;
 mod files;
 mod handler;
 mod host;
+mod journal;
 mod json_place;
 mod name;
 mod policies;
@@ -40,6 +41,7 @@ pub use error::ConfigError;
 pub(crate) use error::Report;
 pub use handler::{CommandConfig, HandlerConfig, HttpConfig, JudgeConfig};
 pub use host::HostConfig;
+pub use journal::JournalConfig;
 pub use policies::PoliciesConfig;
 pub use problem::{Problem, Severity};
 pub use route::{DeduplicateConfig, RequeueConfig, RouteConfig};
@@ -57,6 +59,8 @@ pub struct Config {
     pub host: HostConfig,
     /// Where policies come from and what one decision may use.
     pub policies: PoliciesConfig,
+    /// What is recorded of failures; `None` where nothing is.
+    pub journal: Option<JournalConfig>,
     /// Where traces go; `None` where nothing is traced.
     pub telemetry: Option<TelemetryConfig>,
     /// The brokers by name. At least those that routes use.
@@ -118,6 +122,7 @@ impl Config {
         let watched = |policies: &PoliciesConfig| PoliciesConfig { trust: Trust::default(), ..policies.clone() };
         self.host == other.host
             && watched(&self.policies) == watched(&other.policies)
+            && self.journal == other.journal
             && self.telemetry == other.telemetry
             && self.brokers == other.brokers
             && self.routes.iter().map(fixed).eq(other.routes.iter().map(fixed))

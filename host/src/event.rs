@@ -93,6 +93,8 @@ pub enum EventKind {
         from: Option<Maker>,
         /// The revision that judges from now on.
         to: Maker,
+        /// What it was made from.
+        file: SwappedFile,
     },
     /// A policy gave no verdict; the fallback judged.
     PolicyFailed {
@@ -152,6 +154,20 @@ impl EventKind {
             Self::Released { .. } => "released",
         }
     }
+}
+
+/// The file that a policy was loaded from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SwappedFile {
+    /// SHA-256 of its bytes, hexadecimal.
+    pub digest: String,
+    /// In bytes.
+    pub size: u64,
+    /// The key that signed it, where a signature was demanded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_by: Option<String>,
+    /// Where it was: in the policies folder, among the last good ones, or in the program.
+    pub source: &'static str,
 }
 
 /// Why a delivery needs no attempt.

@@ -49,6 +49,7 @@ pub use status::HostStatus;
 use crate::broker::Broker;
 use crate::broker::memory::MemoryBroker;
 use crate::failure::Failure;
+use crate::journal::{Journal, JournalSettings};
 use crate::observer::Observer;
 use crate::policy::engine::{Engine, EngineLimits};
 use crate::policy::registry::{Policies, PolicyHandle, PolicySettings, RoutePolicy};
@@ -59,6 +60,9 @@ use crate::verdict::Decision;
 
 /// A policy that is being loaded at shutdown is waited for so long.
 const LONGEST_LOAD: Duration = Duration::from_secs(5);
+
+/// The last entries may take so long to be in the journal.
+const LONGEST_FLUSH: Duration = Duration::from_secs(5);
 
 /// What a host is made of.
 pub struct HostSpec {
@@ -71,6 +75,8 @@ pub struct HostSpec {
     /// The folder where the host keeps what it must know after an end that was not orderly. No other host may have it at
     /// the same time. Without one, a message that ends the process again and again is not told from the others.
     pub state: Option<PathBuf>,
+    /// How failures and their outcomes are recorded; `None` where they are not.
+    pub journal: Option<JournalSettings>,
     /// How long running attempts may take to end at shutdown.
     pub shutdown_timeout: Duration,
     /// Brokers in this process, by name, for the admin listener's `/topics`.
@@ -86,6 +92,7 @@ impl Default for HostSpec {
             policies: PolicySettings::default(),
             limits: EngineLimits::default(),
             state: None,
+            journal: None,
             shutdown_timeout: Duration::from_secs(30),
             memory_brokers: BTreeMap::new(),
             observer: Observer::new(),
@@ -172,6 +179,14 @@ impl Host {
     /// have it.
     pub async fn start(spec: HostSpec) -> anyhow::Result<Self> {
         let state = spec.state.as_deref().map(StateFolder::take).transpose()?;
+        if let Some(journal) = spec.journal {
+            let metrics = spec.observer.metrics().journal();
+            let journal = Journal::start(journal, metrics).context("cannot start the journal's thread")?;
+            // An observer that is shared with a host before has that one's.
+            if spec.observer.record_in(journal).is_err() {
+                warn!("failures go on to be recorded in the journal of the host that the observer belonged to before");
+            }
+        }
         let told = spec.routes.iter().any(|hosted| hosted.route.broker.capabilities().tells_of_interruptions);
         let ended_badly = state.as_ref().is_some_and(StateFolder::ended_badly);
         let suspects = Suspects::open(state.as_ref().map(StateFolder::path), ended_badly, told);
@@ -244,7 +259,13 @@ impl Host {
     /// What the admin listener shows of this host.
     #[must_use]
     pub fn status(&self) -> HostStatus {
-        HostStatus::new(self.routes.clone(), self.broker_names.clone(), self.policies.clone(), Arc::clone(&self.depths))
+        HostStatus::new(
+            self.routes.clone(),
+            self.broker_names.clone(),
+            self.policies.clone(),
+            Arc::clone(&self.depths),
+            self.observer.journal().cloned(),
+        )
     }
 
     /// Whether every route's loop still runs. It does not keep the host running.
@@ -291,6 +312,9 @@ impl Host {
         // A policy that is being loaded from a file system that hangs is not waited for.
         if timeout(LONGEST_LOAD, self.policies.shutdown()).await.is_err() {
             warn!("a policy was still being loaded");
+        }
+        if let Some(journal) = self.observer.journal() {
+            journal.flush(LONGEST_FLUSH).await;
         }
         if let Some(Err(error)) = self.state.map(StateFolder::end_in_order) {
             warn!(%error, "the state folder does not say that the end was orderly: the next start is a careful one");

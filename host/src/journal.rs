@@ -2,26 +2,32 @@
 //!
 //! * `entry`: a judged failure and what became of it. `kept`: how much of its message is there.
 //! * `step`: what happened to a route's policies. `end`: how a message that had failed left the route without failing.
+//! * `writer`, `worker`: what the routes tell, and the thread that writes it. `keeping`: what of a failure is kept.
 //! * `file`: the tables. `log`: appends to them. `reader`, `filter`: reads them, also while a host writes.
 
 mod end;
 mod entry;
 mod file;
 mod filter;
+mod keeping;
 mod kept;
 mod log;
 mod reader;
 mod step;
 #[cfg(test)]
 mod tests;
+mod worker;
+mod writer;
 
 pub use end::{End, EndKind};
 pub use entry::{Candidate, CandidateMode, Entry, Outcome, OutcomeKind};
 pub use filter::Filter;
+pub use keeping::{Keeping, Mask};
 pub use kept::Kept;
-pub use log::Log;
+pub use log::{Batch, Log, Pruned};
 pub use reader::{Order, Reader};
 pub use step::{Step, StepKind};
+pub use writer::{Journal, JournalSettings, Ticket};
 
 /// The file's name in the host's state folder.
 pub const FILE: &str = "journal.db";
@@ -64,4 +70,13 @@ pub enum JournalError {
         /// What it said.
         problem: rusqlite::Error,
     },
+}
+
+impl JournalError {
+    /// The file is damaged.
+    fn is_corrupt(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let Self::File { problem, .. } = self else { return false };
+        matches!(problem.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+    }
 }

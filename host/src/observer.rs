@@ -17,11 +17,12 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::broadcast;
 
 use crate::event::{Event, EventKind};
+use crate::journal::Journal;
 use crate::telemetry::Traces;
 use crate::timestamp::Timestamp;
 
 pub use health::HealthWindow;
-pub use metrics::{Metrics, RouteMetrics, SpansLost};
+pub use metrics::{JournalMetrics, Metrics, RouteMetrics, SpansLost};
 
 /// Events that a subscriber may be behind before it misses the oldest.
 const STREAM_CAPACITY: usize = 4096;
@@ -41,6 +42,7 @@ struct Shared {
     subscribed: AtomicBool,
     metrics: Metrics,
     traces: OnceLock<Traces>,
+    journal: OnceLock<Journal>,
 }
 
 impl Observer {
@@ -56,7 +58,8 @@ impl Observer {
     pub fn with_capacity(events: usize) -> Self {
         let (stream, _) = broadcast::channel(events.clamp(STREAM_CAPACITY, LARGEST_STREAM_CAPACITY));
         let subscribed = AtomicBool::new(false);
-        let shared = Shared { stream, subscribed, metrics: Metrics::new(), traces: OnceLock::new() };
+        let shared =
+            Shared { stream, subscribed, metrics: Metrics::new(), traces: OnceLock::new(), journal: OnceLock::new() };
         Self { shared: Arc::new(shared) }
     }
 
@@ -64,6 +67,9 @@ impl Observer {
     pub fn emit(&self, route: &Arc<str>, kind: EventKind) {
         log::write(route, &kind);
         self.shared.metrics.count(route, &kind);
+        if let Some(journal) = self.journal() {
+            journal.observe(route, &kind);
+        }
         if self.shared.subscribed.load(Ordering::Acquire) && self.shared.stream.receiver_count() > 0 {
             let event = Event { at: Timestamp::now(), route: Arc::clone(route), kind };
             // An error means that the last subscriber left in between: nobody misses the event.
@@ -90,6 +96,16 @@ impl Observer {
     /// What makes spans, where deliveries are traced.
     pub(crate) fn traces(&self) -> Option<&Traces> {
         self.shared.traces.get()
+    }
+
+    /// From now on failures are recorded. Gives `journal` back where they are already.
+    pub(crate) fn record_in(&self, journal: Journal) -> Result<(), Journal> {
+        self.shared.journal.set(journal)
+    }
+
+    /// Where failures are recorded, if they are.
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.shared.journal.get()
     }
 
     /// The metrics that events are counted in, and those that the route driver sets.

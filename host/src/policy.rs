@@ -41,3 +41,5 @@ pub(crate) mod trial;
 pub mod trust;
 pub mod usage;
 pub(crate) mod watcher;
+
+pub(crate) use lower::shown_error;

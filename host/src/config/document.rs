@@ -13,7 +13,7 @@ use super::retry::read_retry;
 use super::route::WrittenRoute;
 use super::section::Section;
 use super::source::Source;
-use super::{BrokerConfig, Config, HostConfig, Places, PoliciesConfig, RouteConfig, TelemetryConfig};
+use super::{BrokerConfig, Config, HostConfig, JournalConfig, Places, PoliciesConfig, RouteConfig, TelemetryConfig};
 use crate::topic::Tier;
 
 /// The configuration that a text means, or all that is wrong with it.
@@ -31,6 +31,7 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
     let folder = source.path.parent().unwrap_or(Path::new(""));
     let host = HostConfig::read(file.section("host", "[host]"), folder);
     let policies = PoliciesConfig::read(file.section("policies", "[policies]"), folder);
+    let journal = JournalConfig::read(file.section("journal", "[journal]"));
     let telemetry = TelemetryConfig::read(file.section("telemetry", "[telemetry]"));
     let (mut brokers, broker_names) = read_brokers(file.section("brokers", "[brokers]"), folder);
     let defaults = read_defaults(file.section("defaults", "[defaults]"));
@@ -54,7 +55,7 @@ pub(super) fn read(source: &Source) -> Result<Config, Vec<Problem>> {
             narad.note(route);
         }
     }
-    Ok(Config { host, policies, telemetry, brokers, routes, warnings, source: source.clone(), places })
+    Ok(Config { host, policies, journal, telemetry, brokers, routes, warnings, source: source.clone(), places })
 }
 
 fn report_syntax(problems: &Problems<'_>, error: &toml::de::Error, text: &str) {

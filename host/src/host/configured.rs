@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use regex::Regex;
 
 use super::{HostSpec, HostedRoute};
 use crate::broker::kafka::{Kafka, KafkaSettings};
@@ -13,13 +14,14 @@ use crate::broker::narad::{Narad, NaradSettings};
 use crate::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
 use crate::broker::{Broker, BrokerError};
 use crate::config::{
-    BrokerConfig, Config, ConfigError, HandlerConfig, KafkaConfig, NaradConfig, PoliciesConfig, RabbitMqConfig,
-    RouteConfig,
+    BrokerConfig, Config, ConfigError, HandlerConfig, JournalConfig, KafkaConfig, NaradConfig, PoliciesConfig,
+    RabbitMqConfig, RouteConfig,
 };
 use crate::delivery::Doubling;
 use crate::handler::command::{CommandHandler, CommandSettings};
 use crate::handler::http::{HttpHandler, HttpSettings};
 use crate::handler::judge::JudgeSettings;
+use crate::journal::{self, JournalSettings, Keeping, Mask};
 use crate::observer::Observer;
 use crate::policy::engine::EngineLimits;
 use crate::policy::registry::PolicySettings;
@@ -66,6 +68,7 @@ impl HostSpec {
             },
             limits: limits(&config.policies),
             state: Some(config.host.state.clone()),
+            journal: config.journal.as_ref().map(|journal| self::journal(journal, &config.host.state)),
             shutdown_timeout: config.host.shutdown_timeout,
             memory_brokers,
             observer: Observer::new(),
@@ -128,6 +131,20 @@ fn narad(name: &str, settings: &NaradConfig) -> Result<Narad, BrokerError> {
         made.header_prefixes.clone_from(&settings.header_prefixes);
     }
     Narad::new(made)
+}
+
+fn journal(config: &JournalConfig, state: &Path) -> JournalSettings {
+    let masks = config.masks.iter().map(|(pattern, with)| Mask {
+        pattern: Regex::new(pattern).expect("a checked configuration has only patterns that can be read"),
+        with: with.clone(),
+    });
+    JournalSettings {
+        file: state.join(journal::FILE),
+        host: config.host.clone(),
+        max_age: config.max_age,
+        max_size: config.max_size,
+        keeping: Keeping { headers: config.headers.clone(), body: config.body, masks: masks.collect() },
+    }
 }
 
 /// The host's store, where a route needs one.

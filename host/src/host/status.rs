@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::DeadLetterDepths;
 use crate::admin::{NotReady, StatusSource};
 use crate::delivery::Pause;
+use crate::journal::Journal;
 use crate::policy::registry::Policies;
 use crate::route::{Phase, Route};
 
@@ -17,6 +18,7 @@ pub struct HostStatus {
     broker_names: Vec<String>,
     policies: Policies,
     depths: Arc<DeadLetterDepths>,
+    journal: Option<Journal>,
 }
 
 impl HostStatus {
@@ -25,8 +27,9 @@ impl HostStatus {
         broker_names: Vec<String>,
         policies: Policies,
         depths: Arc<DeadLetterDepths>,
+        journal: Option<Journal>,
     ) -> Self {
-        Self { routes, broker_names, policies, depths }
+        Self { routes, broker_names, policies, depths, journal }
     }
 
     /// How many routes the host has.
@@ -89,6 +92,9 @@ impl StatusSource for HostStatus {
         let mut status = Map::new();
         status.insert("routes".to_owned(), routes.collect());
         status.insert("policies".to_owned(), json!(self.policies.status()));
+        if let Some(journal) = &self.journal {
+            status.insert("journal".to_owned(), json!({ "file": journal.file(), "trouble": journal.trouble() }));
+        }
         status
     }
 }

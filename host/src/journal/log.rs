@@ -6,6 +6,10 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 use super::{Candidate, End, Entry, JournalError, Outcome, Step, file};
+use crate::timestamp::Timestamp;
+
+/// Entries that are taken out at a time: so that whoever writes does not stand still.
+const PRUNED_AT_ONCE: i64 = 2000;
 
 /// A journal that is written. One writer at a time; any number may read beside it.
 #[derive(Debug)]
@@ -66,9 +70,61 @@ impl Log {
         run().map_err(|problem| JournalError::File { file: self.file.clone(), problem })
     }
 
+    /// What values are hashed with here: random, made with the file.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub(super) fn key(&self) -> Result<Vec<u8>, JournalError> {
+        let made = self.connection.execute("INSERT OR IGNORE INTO about VALUES ('key', randomblob(32))", []);
+        let read = made.and_then(|_| {
+            self.connection.query_row("SELECT value FROM about WHERE name = 'key'", [], |row| row.get(0))
+        });
+        read.map_err(|problem| self.failed(problem))
+    }
+
+    /// Takes out entries from before `oldest`, and the oldest while the file has more than `max_size` bytes: some at a time.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn prune(&mut self, oldest: Timestamp, max_size: u64) -> Result<Pruned, JournalError> {
+        self.try_prune(oldest, max_size).map_err(|problem| self.failed(problem))
+    }
+
+    fn try_prune(&mut self, oldest: Timestamp, max_size: u64) -> rusqlite::Result<Pruned> {
+        let number = |pragma: &str| -> rusqlite::Result<u64> {
+            let number: i64 = self.connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
+            Ok(number.unsigned_abs())
+        };
+        let page = number("page_size")?;
+        let used = (number("page_count")?.saturating_sub(number("freelist_count")?)).saturating_mul(page);
+        let too_large = used > max_size;
+        let mut taken = 0;
+        for (table, chunk) in [("failures", PRUNED_AT_ONCE), ("ends", PRUNED_AT_ONCE)] {
+            let sql = format!(
+                "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE at < ?1 OR ?2 ORDER BY id LIMIT ?3)"
+            );
+            // Those that are too old are the first ones, unless a clock was set back.
+            taken += self.connection.prepare_cached(&sql)?.execute(params![integer(oldest.0), too_large, chunk])?;
+        }
+        if taken > 0 {
+            self.connection.execute_batch("PRAGMA incremental_vacuum(4096)")?;
+        }
+        let bytes = number("page_count")?.saturating_mul(page);
+        Ok(Pruned { bytes, goes_on: taken as i64 >= PRUNED_AT_ONCE })
+    }
+
     fn failed(&self, problem: rusqlite::Error) -> JournalError {
         JournalError::File { file: self.file.clone(), problem }
     }
+}
+
+/// What was taken out, and what is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pruned {
+    /// The file's size.
+    pub bytes: u64,
+    /// There may be more to take out.
+    pub goes_on: bool,
 }
 
 /// What is written in one transaction.

@@ -87,7 +87,7 @@ pub(super) fn write(route: &str, kind: &EventKind) {
         ),
         // The line `policy loaded`, which every load has, says it already.
         EventKind::PolicySwapped { from: None, .. } => {}
-        EventKind::PolicySwapped { from: Some(from), to } => {
+        EventKind::PolicySwapped { from: Some(from), to, .. } => {
             info!(route, from = display(from), to = display(to), "policy swapped");
         }
         EventKind::PolicyFailed { subject, maker, fault } => warn!(

@@ -16,7 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::event::{EventKind, Ruling, Subject};
-use labels::{DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels, SpanLabels};
+use labels::{DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels, WhyLabels};
 pub use route::RouteMetrics;
 
 /// The content type of [`Metrics::encode`]'s text.
@@ -33,12 +33,37 @@ type HistogramFamily = Family<RouteLabels, Histogram>;
 
 /// Counts spans that no collector gets.
 #[derive(Debug, Clone)]
-pub struct SpansLost(Family<SpanLabels, Counter>);
+pub struct SpansLost(Family<WhyLabels, Counter>);
 
 impl SpansLost {
     /// Adds so many spans, by what became of them, such as `queue-full`.
     pub fn count(&self, why: &'static str, spans: u64) {
-        self.0.get_or_create(&SpanLabels { why }).inc_by(spans);
+        self.0.get_or_create(&WhyLabels { why }).inc_by(spans);
+    }
+}
+
+/// Counts what goes into the journal, and what does not.
+#[derive(Debug, Clone)]
+pub struct JournalMetrics {
+    written: Counter,
+    lost: Family<WhyLabels, Counter>,
+    size: Gauge,
+}
+
+impl JournalMetrics {
+    /// So many failures were recorded.
+    pub fn written(&self, entries: u64) {
+        self.written.inc_by(entries);
+    }
+
+    /// So much was not, for this reason: `queue-full`, `memory` or `file`.
+    pub fn lost(&self, why: &'static str, records: u64) {
+        self.lost.get_or_create(&WhyLabels { why }).inc_by(records);
+    }
+
+    /// The file has so many bytes.
+    pub fn size(&self, bytes: u64) {
+        self.size.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 }
 
@@ -56,13 +81,14 @@ struct Families {
     overrides: Family<RouteLabels, Counter>,
     policy_faults: Family<FaultLabels, Counter>,
     skipped: Family<SkipLabels, Counter>,
-    spans_lost: Family<SpanLabels, Counter>,
+    spans_lost: Family<WhyLabels, Counter>,
     in_flight: Family<RouteLabels, Gauge>,
     intake_paused: Family<RouteLabels, Gauge>,
     held: Family<RouteLabels, Gauge>,
     waiting: Family<RouteLabels, Gauge>,
     store_failures: Family<RouteLabels, Counter>,
     settle_retries: Family<RouteLabels, Counter>,
+    journal: JournalMetrics,
     dead_letter_depth: Family<DepthLabels, Gauge>,
     decision_time: HistogramFamily,
     handler_time: HistogramFamily,
@@ -82,6 +108,7 @@ impl Metrics {
             waiting: Family::default(),
             store_failures: Family::default(),
             settle_retries: Family::default(),
+            journal: JournalMetrics { written: Counter::default(), lost: Family::default(), size: Gauge::default() },
             dead_letter_depth: Family::default(),
             decision_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
             handler_time: Family::new_with_constructor(|| Histogram::new(HANDLER_SECONDS)),
@@ -121,6 +148,12 @@ impl Metrics {
     #[must_use]
     pub fn spans_lost(&self) -> SpansLost {
         SpansLost(self.families.spans_lost.clone())
+    }
+
+    /// Where the journal counts.
+    #[must_use]
+    pub fn journal(&self) -> JournalMetrics {
+        self.families.journal.clone()
     }
 
     /// Every metric as text for a Prometheus scrape, of the type [`CONTENT_TYPE`].
@@ -250,6 +283,15 @@ impl Families {
             "Acks and hand-backs that the broker did not take, or did not answer, so that they are tried again",
             self.settle_retries.clone(),
         );
+        let JournalMetrics { written, lost, size } = self.journal.clone();
+        registry.register("journal_entries", "Failures that were recorded in the journal", written);
+        registry.register(
+            "journal_lost",
+            "Records that are not in the journal: the queue was full, bodies took too much memory, or the file could not be \
+             written",
+            lost,
+        );
+        registry.register_with_unit("journal_size", "Size of the journal's file", Unit::Bytes, size);
         registry.register(
             "dead_letter_depth",
             "Messages that are ready in a dead-letter queue; absent while that is not known",

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::bindings::reprieve::policy::types as wit;
 use super::text::cut;
 use crate::failure::{Failure, Health, attribute};
+use crate::handler_error::HandlerError;
 use crate::message::HeaderValue;
 
 /// How many headers a policy is given.
@@ -60,6 +61,16 @@ impl Needs {
             None => true,
             Some(names) => names.binary_search_by(|wanted| wanted.as_str().cmp(name)).is_ok(),
         }
+    }
+}
+
+/// An error as far as any policy sees it.
+pub(crate) fn shown_error(error: &HandlerError) -> HandlerError {
+    HandlerError {
+        kind: cut(&error.kind, MAX_ERROR_TEXT).into_owned(),
+        text: cut(&error.text, MAX_ERROR_TEXT).into_owned(),
+        detail: error.detail.as_deref().map(|detail| cut(detail, MAX_ERROR_DETAIL).into_owned()),
+        ..*error
     }
 }
 

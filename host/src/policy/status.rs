@@ -86,6 +86,18 @@ pub enum Source {
     LastGood,
 }
 
+impl Source {
+    /// In words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Folder => "from the policies folder",
+            Self::Embedded => "part of the program",
+            Self::LastGood => "the last good one, from the state folder",
+        }
+    }
+}
+
 /// Something that stands in the way of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LastError {

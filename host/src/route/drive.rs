@@ -22,6 +22,7 @@ use crate::delivery::{
 use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
 use crate::handler_error::HandlerError;
+use crate::journal::{Journal, Outcome, Ticket};
 use crate::message::Message;
 use crate::telemetry::{DeliverySpans, Place};
 
@@ -140,6 +141,7 @@ impl Route {
             part,
             turn: None,
             held: false,
+            ticket: None,
             spans,
             ending: None,
         };
@@ -257,6 +259,8 @@ struct Life<'r> {
     turn: Option<Box<Turn>>,
     /// Counted among those that are held because publishing fails.
     held: bool,
+    /// Names the failure that was judged last in the journal, where there is one.
+    ticket: Option<Ticket>,
     /// `None` where nothing is traced.
     spans: Option<Box<DeliverySpans>>,
     ending: Option<Ending>,
@@ -325,10 +329,15 @@ impl Life<'_> {
                 self.begin(route.attempt(call, known, turn, settler));
             }
             Effect::Judge(failure) => {
+                let ticket = route.observer.journal().map(Journal::ticket);
+                self.ticket = ticket;
                 self.begin(async move {
                     let begin = Instant::now();
                     let decision = route.judge.decide(&failure).await;
                     route.metrics.observe_decision(begin.elapsed());
+                    if let (Some(journal), Some(ticket)) = (route.observer.journal(), ticket) {
+                        journal.failed(ticket, &route.spec.name, &failure, &decision);
+                    }
                     Input::Judged(decision)
                 });
             }
@@ -395,6 +404,11 @@ impl Life<'_> {
                 self.route.metrics.held.inc();
             }
             _ => {}
+        }
+        if let (Some(journal), Some(ticket)) = (self.route.observer.journal(), self.ticket)
+            && let Some(outcome) = Outcome::of(&event, self.route.now())
+        {
+            journal.outcome(ticket, outcome);
         }
         self.route.observer.emit(&self.route.spec.name, event);
     }

@@ -230,6 +230,7 @@ fn every_metric() -> String {
     observer.metrics().route(&route);
     observer.metrics().set_dead_letter_depth(&route, "default", "orders.dlq", Some(1));
     observer.metrics().spans_lost().count("queue-full", 1);
+    observer.metrics().journal().lost("queue-full", 1);
     for event in [
         EventKind::Parked { subject: subject.clone(), ruling: ruling.clone(), file: "orders-1.json".into() },
         EventKind::Dropped { subject: subject.clone(), ruling: ruling.clone() },

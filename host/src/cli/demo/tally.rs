@@ -121,7 +121,7 @@ impl Tally {
             EventKind::Dropped { subject, ruling } => {
                 self.failure(subject, ruling, Fate::Dropped, "dropped".to_owned())
             }
-            EventKind::PolicySwapped { from: Some(_), to } if *event.route == *ORDERS => {
+            EventKind::PolicySwapped { from: Some(_), to, .. } if *event.route == *ORDERS => {
                 self.swaps.push((event.at, to.clone()));
                 None
             }

@@ -11,10 +11,12 @@ fn page() -> String {
 }
 
 /// The page's headings, what their keys begin with there, and a table with a key in it that nobody knows.
-const TABLES: [(&str, &str, &str); 21] = [
+const TABLES: [(&str, &str, &str); 23] = [
     ("The file", "", "UNKNOWN = 1"),
     ("`[host]`", "", "[host]\nUNKNOWN = 1"),
     ("`[policies]`", "", "[policies]\nUNKNOWN = 1"),
+    ("`[journal]`", "", "[journal]\nUNKNOWN = 1"),
+    ("`[journal]`", "mask.", "[journal]\nmask = [{ UNKNOWN = 1 }]"),
     ("`[telemetry]`", "", "[telemetry]\nUNKNOWN = 1"),
     ("`[brokers.NAME]`, `kind = \"memory\"`", "", "[brokers.b]\nkind = \"memory\"\nUNKNOWN = 1"),
     ("`[brokers.NAME]`, `kind = \"rabbitmq\"`", "", "[brokers.b]\nkind = \"rabbitmq\"\nUNKNOWN = 1"),

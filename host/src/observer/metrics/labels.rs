@@ -33,7 +33,7 @@ pub(super) struct FaultLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct SpanLabels {
+pub(super) struct WhyLabels {
     pub(super) why: &'static str,
 }
 

@@ -12,7 +12,7 @@ use super::announce;
 use super::handle::Slot;
 use super::load::{keep, load};
 use super::reloader::Tools;
-use crate::event::EventKind;
+use crate::event::{EventKind, SwappedFile};
 use crate::policy::embedded;
 use crate::policy::engine::Revision;
 use crate::policy::folder::PolicyFile;
@@ -189,7 +189,13 @@ impl RouteState {
             "policy loaded"
         );
         let to = revision.maker().as_ref().clone();
-        tools.observer.emit(self.route(), EventKind::PolicySwapped { from: before, to });
+        let file = SwappedFile {
+            digest: policy.file.digest.clone(),
+            size: policy.file.bytes.len() as u64,
+            signed_by: admitted.signed_by().map(|key| key.to_string()),
+            source: admitted.source().name(),
+        };
+        tools.observer.emit(self.route(), EventKind::PolicySwapped { from: before, to, file });
         self.live = Some(Live { pair, since: Timestamp::now(), revision, admitted });
         Ok(())
     }
