@@ -195,6 +195,7 @@ impl Reading {
         let is_done = self.past.decided.remove(&offset).is_some_and(|before| before == digest(&message));
         let earlier = match interrupted {
             _ if is_done => Earlier::Done,
+            Some(0) => Earlier::InDoubt,
             Some(interruptions) => Earlier::UnderWay { interruptions },
             None => Earlier::Nothing,
         };
