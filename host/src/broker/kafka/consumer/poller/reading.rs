@@ -217,7 +217,8 @@ impl Reading {
             // An assignment that has ended has nothing to decide.
             Way::None => drop(out.decide(around.shared)),
             Way::Elsewhere(topic) => {
-                around.runtime.spawn(forward(out, topic, Arc::clone(around.publisher), Arc::clone(around.shared)));
+                let (publisher, shared) = (Arc::clone(around.publisher), Arc::clone(around.shared));
+                around.runtime.spawn(forward(out, topic, publisher, shared, around.records.clone()));
             }
             Way::Route => room.send(out),
         }
