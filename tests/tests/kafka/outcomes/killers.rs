@@ -1,4 +1,5 @@
-//! A record that ends the host each time it is handled. There is no state folder: all that is known stands in the commits.
+//! A record that ends the host each time it is handled. Each host has a state folder of its own: what it knows of those before it
+//! stands in the commits.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -66,6 +67,10 @@ impl Host {
     fn start(folder: &TempDir) -> Self {
         let program = std::env::current_exe().expect("a test has a path");
         let program = program.parent().and_then(|deps| deps.parent()).expect("the build's folder").join("reprieve");
+        let state = folder.path().join("state");
+        if state.exists() {
+            fs::remove_dir_all(state).expect("a folder that nobody uses any more");
+        }
         let mut command = Command::new(program);
         Self(command.arg("run").current_dir(folder.path()).stdin(Stdio::null()).spawn().expect("the program starts"))
     }
