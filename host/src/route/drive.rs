@@ -141,6 +141,7 @@ impl Route {
             part,
             turn: None,
             held: false,
+            in_outage: false,
             ticket: None,
             spans,
             ending: None,
@@ -263,6 +264,8 @@ struct Life<'r> {
     turn: Option<Box<Turn>>,
     /// Counted among those that are held because publishing fails.
     held: bool,
+    /// Counted among those whose tries tell when an outage is over.
+    in_outage: bool,
     /// Names the failure that was judged last in the journal, where there is one.
     ticket: Option<Ticket>,
     /// `None` where nothing is traced.
@@ -367,7 +370,12 @@ impl Life<'_> {
                 });
             }
             Effect::Stop => self.operation = UnderWay(None),
-            Effect::PauseIntake(pause) => route.pauses.pause(pause, route.now()),
+            Effect::PauseIntake(pause) => {
+                if pause.outage && !std::mem::replace(&mut self.in_outage, true) {
+                    route.pauses.hold();
+                }
+                route.pauses.pause(pause, route.now());
+            }
             Effect::ResumeIntake => route.pauses.end_outage(),
             Effect::Report(event) => self.report(*event),
             Effect::End(ending) => self.ending = Some(ending),
@@ -447,6 +455,9 @@ impl Drop for Life<'_> {
     fn drop(&mut self) {
         if self.held {
             self.route.metrics.held.dec();
+        }
+        if self.in_outage {
+            self.route.pauses.let_go();
         }
     }
 }
