@@ -153,6 +153,17 @@ mod tests {
     }
 
     #[test]
+    fn the_group_protocol_that_gives_no_last_commit_is_refused_with_what_to_set_instead() {
+        for (name, value) in
+            [("group.protocol", "consumer"), ("group.protocol", "classic"), ("group.remote.assignor", "x")]
+        {
+            let Err(SettingProblem::Owned(why)) = check_setting(name, value) else { panic!("{name}") };
+            assert!(why.contains("`partition.assignment.strategy`"), "{why}");
+            assert!(!NAMES.contains(&name), "it is not proposed");
+        }
+    }
+
+    #[test]
     fn every_name_that_is_proposed_is_one_that_librdkafka_knows_and_nobody_else_owns() {
         for name in NAMES {
             assert!(matches!(check_setting(name, "x"), Ok(()) | Err(SettingProblem::Invalid(_))), "{name}");
