@@ -162,7 +162,8 @@ impl Reading {
         }
         if !self.warned && !matches!(next.appended, rdkafka::Timestamp::LogAppendTime(_)) {
             self.warned = true;
-            warn!(topic = %self.partition.place.topic, partition = self.partition.place.partition, "{}", tier::WITHOUT_BROKER_TIME);
+            let Place { topic, partition, .. } = &self.partition.place;
+            warn!(%topic, partition, "{}", tier::WITHOUT_BROKER_TIME);
         }
         match clock.due(next.appended, delay, Instant::now()) {
             Due::Now => None,

@@ -22,6 +22,7 @@ use crate::broker::kafka::tiers;
 use crate::broker::{PublishError, Target};
 use crate::delivery::Doubling;
 use crate::message::Message;
+use crate::timestamp::Timestamp as HostTime;
 use crate::topic::Topic;
 
 /// On a record that asks the broker for its time, and says nothing else.
@@ -44,8 +45,9 @@ const BACK_OFF: Doubling = Doubling { initial: Duration::from_secs(1), max: Dura
 const GIVE_UP: Duration = Duration::from_secs(5 * 60);
 
 /// Said of a tier that was altered so, after it was found fit: a start refuses it.
-pub(super) const WITHOUT_BROKER_TIME: &str = "records of this tier have the senders' times and not the broker's: they are due by the \
-    clocks of the hosts, early where those differ; set message.timestamp.type=LogAppendTime on its topic, for no route starts without";
+pub(super) const WITHOUT_BROKER_TIME: &str = "records of this tier have the senders' times and not the broker's: they are due by \
+                                              the clocks of the hosts, early where those differ; set \
+                                              message.timestamp.type=LogAppendTime on its topic, for no route starts without";
 
 /// The clock of the broker that leads one partition of a tier.
 #[derive(Default)]
@@ -120,8 +122,8 @@ impl TierClock {
 
 /// As good as the clocks of the hosts agree; the route itself waits for the time that the copy names.
 fn due_by_this_clock(at: i64, delay: Duration, now: Instant) -> Due {
-    let at = crate::timestamp::Timestamp(u64::try_from(at).unwrap_or_default());
-    let wait = at.after(delay).since(crate::timestamp::Timestamp::now());
+    let at = HostTime(u64::try_from(at).unwrap_or_default());
+    let wait = at.after(delay).since(HostTime::now());
     if wait.is_zero() { Due::Now } else { Due::At(now + wait.min(LONGEST_WAIT)) }
 }
 
@@ -186,13 +188,13 @@ pub(super) fn is_probe(message: &Message) -> bool {
 /// How long a message must still wait by the time that it names. After a change of leaders the clock of another broker counts its
 /// delay. It has waited that long by some clock, so another delay is always enough.
 pub(super) fn still_early(out: &Out, due_header: &str) -> Duration {
-    let due = out.message.headers.text(due_header).and_then(crate::timestamp::Timestamp::parse);
-    let early = due.map_or(Duration::ZERO, |due| due.since(crate::timestamp::Timestamp::now()));
+    let due = out.message.headers.text(due_header).and_then(HostTime::parse);
+    let early = due.map_or(Duration::ZERO, |due| due.since(HostTime::now()));
     early.min(out.partition.delay.unwrap_or_default())
 }
 
-/// Puts a message back, when it is no longer early, on a topic that is not this route's source; only then is its record in the tier decided. What
-/// the topic does not take goes to the route, which judges it like a failure that has just arrived (rule 5).
+/// Puts a message back on a topic that is not this route's source, when it is no longer early; only then is its record in the tier
+/// decided. What the topic does not take goes to the route, which judges it like a failure that has just arrived (rule 5).
 pub(super) async fn forward(
     out: Out,
     topic: String,
@@ -274,7 +276,7 @@ mod tests {
     #[test]
     fn a_record_whose_topic_keeps_the_senders_time_is_due_by_that() {
         let (clock, now) = (TierClock::default(), Instant::now());
-        let sent = i64::try_from(crate::timestamp::Timestamp::now().0).unwrap();
+        let sent = i64::try_from(HostTime::now().0).unwrap();
         assert_eq!(clock.due(Timestamp::CreateTime(sent - 30_000), DELAY, now), Due::Now);
         let due = clock.due(Timestamp::CreateTime(sent - 10_000), DELAY, now);
         assert!(matches!(due, Due::At(at) if at > now + Duration::from_secs(19)), "{due:?}");
