@@ -67,7 +67,9 @@ impl Cluster {
 
     /// Closes the connections, and returns when they are closed, where no question is open.
     pub(super) fn end(self) {
-        Arc::into_inner(self.client).map(OffRuntime::end);
+        if let Some(client) = Arc::into_inner(self.client) {
+            client.end();
+        }
     }
 
     /// Every topic of the cluster by its name.

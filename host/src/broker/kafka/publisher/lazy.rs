@@ -72,7 +72,9 @@ impl LazyProducer {
         let Some(producer) = self.lock().take() else { return };
         let flushed = tokio::task::spawn_blocking(move || {
             let flushed = producer.flush(FLUSH);
-            Arc::into_inner(producer).map(OffRuntime::end);
+            if let Some(producer) = Arc::into_inner(producer) {
+                producer.end();
+            }
             flushed
         })
         .await;
