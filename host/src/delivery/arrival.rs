@@ -80,7 +80,7 @@ impl Past {
         if headers.is_empty() {
             return Self { expires_at: expiration(), ..Self::default() };
         }
-        let time = |name: &str| headers.text(name).and_then(parse_time);
+        let time = |name: &str| headers.text(name).and_then(Timestamp::parse);
         let redrives = headers.get(&names.redrives).and_then(count);
         let expires_at = time(&names.expires_at).or_else(expiration);
         // Copies of another route, and redriven ones, begin anew; when a message expires concerns every route.
@@ -115,10 +115,6 @@ fn expires_at(message: &Message, arrived: Timestamp) -> Option<Timestamp> {
 fn count(value: &HeaderValue) -> Option<u32> {
     let number = value.as_i64()?;
     (number >= 0).then(|| u32::try_from(number).unwrap_or(u32::MAX))
-}
-
-fn parse_time(text: &str) -> Option<Timestamp> {
-    humantime::parse_rfc3339(text).ok().map(Timestamp::from)
 }
 
 impl HeaderNames {
