@@ -130,11 +130,13 @@ pub enum Earlier {
     /// Nothing.
     #[default]
     Nothing,
-    /// It may have been in work when the host that had it ended without order.
+    /// It was in work when the host that had it ended without order.
     UnderWay {
-        /// Attempts that are known to have ended so, the host's end included.
+        /// Attempts that are known to have ended so, the host's end included; at least 1.
         interruptions: u32,
     },
+    /// The host that had it ended without order, and whether it was in work then is not known.
+    InDoubt,
     /// Its outcome is durable already; only the settle was lost (rule 13).
     Done,
 }
@@ -185,7 +187,8 @@ pub trait Settler: Send + Sync {
     fn attempt_ends(&self) {}
 
     /// Has the broker keep, for whoever gets the message next, that so many attempts on it ended without a result, should
-    /// nothing more be heard from here. Returns once it is kept. By default brokers keep nothing.
+    /// nothing more be heard from here, and that the attempt which was begun runs. Returns once it is kept. By default brokers keep
+    /// nothing.
     ///
     /// # Errors
     /// It may not be kept.
@@ -318,7 +321,7 @@ pub struct Capabilities {
     pub answers_settles: bool,
     /// Its messages stand in partitions, so that ordering can go by those.
     pub partitions: bool,
-    /// It may tell of a delivery that another host had it in work when that ended ([`Earlier::UnderWay`]).
+    /// It may tell of a delivery that another host had it in work when that ended ([`Earlier::UnderWay`], [`Earlier::InDoubt`]).
     pub tells_of_interruptions: bool,
     /// What it can remember of starts since the last copy, in a sentence for people (rule 9).
     pub remembers_starts: &'static str,

@@ -259,7 +259,9 @@ impl Route {
     pub(crate) fn with_suspects(self, suspects: &Arc<Suspects>) -> Self {
         let suspicion = match self.spec.work {
             RouteWork::Handle { .. } => {
-                Some(Suspicion::new(Arc::clone(suspects), Arc::clone(&self.spec.name), self.spec.prefetch()))
+                let (name, prefetch) = (Arc::clone(&self.spec.name), self.spec.prefetch());
+                let is_told = self.spec.broker.capabilities().tells_of_interruptions;
+                Some(Suspicion::new(Arc::clone(suspects), name, prefetch, is_told))
             }
             RouteWork::Judge(_) => None,
         };

@@ -20,6 +20,7 @@ use folder::Folder;
 const RUNS: &str = "target/torture";
 /// The runs that are steps of the tests.
 const SHORT: &str = "short";
+const SHORT_KAFKA: &str = "short-kafka";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -90,8 +91,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// As short as a run can be in which every fault comes once: a minute or so, and the drain. The program and the rig are
 /// those that were built along with the tests.
 pub(crate) fn short() -> Result<()> {
-    let (broker, name) = (Broker::Rabbitmq, SHORT.to_owned());
-    let folder = folder(&name)?;
+    run_short(Broker::Rabbitmq, SHORT)
+}
+
+/// The same on Kafka.
+pub(crate) fn short_kafka() -> Result<()> {
+    run_short(Broker::Kafka, SHORT_KAFKA)
+}
+
+fn run_short(broker: Broker, name: &str) -> Result<()> {
+    let folder = folder(name)?;
+    let name = name.to_owned();
     let args = Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source: None, rate: 30, name };
     workspace::run(&mut rig(&args, folder)?)
 }

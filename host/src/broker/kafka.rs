@@ -101,8 +101,8 @@ impl Broker for Kafka {
             answers_settles: true,
             partitions: true,
             tells_of_interruptions: true,
-            remembers_starts: "after an end without order, which records may have been in work, from the metadata of the last \
-                               commit: they run alone, and each of those attempts is committed before it begins",
+            remembers_starts: "after an end without order, which records were in work, from the metadata of the last commit: they \
+                               run alone; of those that may have been, each attempt is committed before it begins",
             keeps: Kept { header_types: false, properties: false, timestamps: false, ..Kept::ALL },
         }
     }

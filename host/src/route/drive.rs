@@ -178,15 +178,19 @@ impl Route {
         let RouteWork::Handle { handler, timeout: limit } = &self.spec.work else {
             unreachable!("a machine that judges runs no handler")
         };
+        // First, so that a note says of the broker's own memory that it runs.
+        let _running = Running::begin(Arc::clone(&settler));
         let _note = match &turn {
             Some(turn) => turn.note(known, &*settler).await,
             None => None,
         };
-        let _running = Running::begin(settler);
         let begin = Instant::now();
-        let result = timeout(*limit, panic::caught(handler.handle(&call)))
-            .await
-            .unwrap_or_else(|_| Ok(Err(HandlerError::timeout(*limit))));
+        let attempt = timeout(*limit, panic::caught(handler.handle(&call)));
+        let result = match turn {
+            Some(turn) => turn.hold(attempt).await,
+            None => attempt.await,
+        };
+        let result = result.unwrap_or_else(|_| Ok(Err(HandlerError::timeout(*limit))));
         let result = result.and_then(std::convert::identity);
         self.metrics.observe_handler(begin.elapsed());
         let circumstances = match &result {

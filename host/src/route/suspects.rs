@@ -3,17 +3,20 @@
 //! After an end that was not orderly, what the broker hands over again was in work, or only prefetched, at that moment. Each
 //! of those is run alone in the whole host, so that another end is put down to nobody else; and noted on disk before it is,
 //! so that the next start knows. Where the end before was orderly nothing of this is in the way, unless a broker tells of
-//! messages that another host had in work when it ended: those are run in the same way.
+//! messages that another host had in work when it ended: those are run in the same way. Of what that host may have had in work
+//! besides, each attempt is noted with the broker before it begins and runs beside the others: should one of these end this
+//! host, few are noted, and those run alone next.
 
 mod ledger;
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
 use super::memory::CopyKey;
@@ -24,6 +27,9 @@ use ledger::Ledger;
 
 /// A broker hands what was under way over again at once. What comes back later was in the hands of this process.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
+
+/// A suspect that runs for longer has company from then on: it holds nobody up for good.
+const LONGEST_ALONE: Duration = Duration::from_secs(5);
 
 /// The suspicion of one host, shared by its routes.
 #[derive(Debug)]
@@ -76,6 +82,8 @@ impl Suspects {
 pub(super) struct Suspicion {
     suspects: Arc<Suspects>,
     route: Arc<str>,
+    /// The broker itself tells which messages are to be suspected; that one comes again says nothing there.
+    is_told: bool,
     /// Fresh deliveries in a row that show that none is left of those that were under way.
     enough: u32,
     fresh: AtomicU32,
@@ -84,32 +92,43 @@ pub(super) struct Suspicion {
 }
 
 impl Suspicion {
-    pub(super) fn new(suspects: Arc<Suspects>, route: Arc<str>, prefetch: u16) -> Self {
+    pub(super) fn new(suspects: Arc<Suspects>, route: Arc<str>, prefetch: u16, is_told: bool) -> Self {
         let enough = prefetch.max(1).into();
-        let fresh = if suspects.ended_badly {
+        let fresh = if suspects.ended_badly && !is_told {
             suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
             0
         } else {
             enough
         };
-        Self { suspects, route, enough, fresh: AtomicU32::new(fresh), begun: OnceLock::new() }
+        Self { suspects, route, is_told, enough, fresh: AtomicU32::new(fresh), begun: OnceLock::new() }
     }
 
     /// How the attempts of a delivery that has just arrived are to be run; `None` once nothing is suspected any more.
     pub(super) fn arrives(&self, message: &Message, redelivered: bool, earlier: Earlier) -> Option<Part> {
-        if let Earlier::UnderWay { interruptions } = earlier {
-            return Some(Part::new(Arc::clone(&self.suspects), Some(CopyKey::alike(message)), interruptions));
+        match earlier {
+            Earlier::UnderWay { interruptions } => {
+                return Some(Part::new(&self.suspects, Some(CopyKey::alike(message)), interruptions, false));
+            }
+            Earlier::InDoubt => {
+                let key = CopyKey::alike(message);
+                let suspected = self.suspects.known(&key).is_some().then_some(key);
+                return Some(Part::new(&self.suspects, suspected, 0, true));
+            }
+            Earlier::Nothing | Earlier::Done => {}
         }
         if self.suspects.is_over() {
-            return self.suspects.always.then(|| Part::new(Arc::clone(&self.suspects), None, 0));
+            return self.suspects.always.then(|| Part::new(&self.suspects, None, 0, false));
         }
         let goes_on = self.goes_on(redelivered);
         let key = redelivered.then(|| CopyKey::alike(message));
         let suspected = key.filter(|key| goes_on || self.suspects.known(key).is_some());
-        Some(Part::new(Arc::clone(&self.suspects), suspected, 0))
+        Some(Part::new(&self.suspects, suspected, 0, false))
     }
 
     fn goes_on(&self, redelivered: bool) -> bool {
+        if self.is_told {
+            return false;
+        }
         // A route where little happens would take what a lost connection brings back for suspects for as long as it lives.
         if self.begun.get_or_init(Instant::now).elapsed() > LONGEST {
             if self.fresh.swap(self.enough, Ordering::AcqRel) < self.enough {
@@ -144,14 +163,16 @@ pub(super) struct Part {
     suspected: Option<CopyKey>,
     /// What the broker knows of attempts that ended with their host.
     interruptions: u32,
+    /// It may have been in work when its host ended: the broker has to know of each attempt before it begins.
+    in_doubt: bool,
 }
 
 impl Part {
-    fn new(suspects: Arc<Suspects>, suspected: Option<CopyKey>, interruptions: u32) -> Self {
+    fn new(suspects: &Arc<Suspects>, suspected: Option<CopyKey>, interruptions: u32, in_doubt: bool) -> Self {
         if suspected.is_some() {
             suspects.in_doubt.fetch_add(1, Ordering::AcqRel);
         }
-        Self { suspects, suspected, interruptions }
+        Self { suspects: Arc::clone(suspects), suspected, interruptions, in_doubt }
     }
 
     /// What earlier starts of this host, and of others, noted of this copy. Both count the same attempts, and each may have
@@ -168,15 +189,16 @@ impl Part {
         if self.suspected.is_some() {
             return None;
         }
-        Arc::clone(&self.suspects.turns).try_read_owned().ok().map(Turn::Shared)
+        let lock = Arc::clone(&self.suspects.turns).try_read_owned().ok()?;
+        Some(Turn::Shared { lock, in_doubt: self.in_doubt })
     }
 
     /// Waits until an attempt may run. It may as long as the turn is held.
     pub(super) async fn turn(self: &Arc<Self>) -> Turn {
         let turns = Arc::clone(&self.suspects.turns);
         match self.suspected {
-            Some(_) => Turn::Alone { _lock: turns.write_owned().await, part: Arc::clone(self) },
-            None => Turn::Shared(turns.read_owned().await),
+            Some(_) => Turn::Alone { lock: turns.write_owned().await, part: Arc::clone(self) },
+            None => Turn::Shared { lock: turns.read_owned().await, in_doubt: self.in_doubt },
         }
     }
 
@@ -200,16 +222,39 @@ impl Drop for Part {
 #[derive(Debug)]
 pub(super) enum Turn {
     /// Beside others.
-    Shared(#[expect(dead_code, reason = "held for as long as the attempt runs")] OwnedRwLockReadGuard<()>),
+    Shared { lock: OwnedRwLockReadGuard<()>, in_doubt: bool },
     /// With nothing else running.
-    Alone { _lock: OwnedRwLockWriteGuard<()>, part: Arc<Part> },
+    Alone { lock: OwnedRwLockWriteGuard<()>, part: Arc<Part> },
 }
 
 impl Turn {
+    /// Runs an attempt in this turn. It is alone for [`LONGEST_ALONE`] at most.
+    pub(super) async fn hold<T>(self, attempt: impl Future<Output = T>) -> T {
+        let mut attempt = pin!(attempt);
+        let _shared = match self {
+            Self::Shared { lock, .. } => lock,
+            Self::Alone { lock, .. } => match timeout(LONGEST_ALONE, &mut attempt).await {
+                Ok(result) => return result,
+                Err(_) => lock.downgrade(),
+            },
+        };
+        attempt.await
+    }
+
     /// Notes a suspect before it runs: on disk, and with a broker that keeps such. If the host ends before the note is dropped,
     /// this attempt counts as an interruption at the next start, and where the message is handed over next.
     pub(super) async fn note(&self, known: KnownStarts, settler: &dyn Settler) -> Option<Note> {
-        let Self::Alone { part, .. } = self else { return None };
+        let part = match self {
+            Self::Alone { part, .. } => part,
+            Self::Shared { in_doubt: false, .. } => return None,
+            Self::Shared { in_doubt: true, .. } => {
+                // That it runs is all there is to tell; many share a commit.
+                if let Err(error) = settler.note_interruptions(0).await {
+                    warn!(%error, "a message that may have ended a host is run, and its broker may not know of it");
+                }
+                return None;
+            }
+        };
         let key = part.suspected?;
         let note = Note { suspects: Arc::clone(&part.suspects), key };
         let suspects = Arc::clone(&part.suspects);

@@ -170,7 +170,7 @@ fn config(settings: &KafkaSettings, group: &str) -> (ClientConfig, Offset) {
     // Partitions stay where they are while others come and go.
     default("partition.assignment.strategy", "cooperative-sticky");
     // For each partition: what is not read yet stays in the library.
-    default("queued.max.messages.kbytes", "8192");
+    default("queued.max.messages.kbytes", "2048");
     default("queued.min.messages", "10000");
     let begin = match settings.client.get("auto.offset.reset").map(String::as_str) {
         Some("latest" | "largest" | "end") => Offset::End,

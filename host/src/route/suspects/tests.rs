@@ -10,7 +10,7 @@ fn suspects(state: &Path) -> Arc<Suspects> {
 }
 
 fn suspicion(suspects: &Arc<Suspects>, concurrency: u16) -> Suspicion {
-    Suspicion::new(Arc::clone(suspects), "orders".into(), concurrency)
+    Suspicion::new(Arc::clone(suspects), "orders".into(), concurrency, false)
 }
 
 /// A broker that keeps what it is told.
@@ -148,4 +148,38 @@ async fn what_another_host_had_in_work_when_it_ended_runs_alone_and_its_broker_k
     let broker = Keeping::default();
     alone.note(known, &broker).await;
     assert_eq!(*broker.0.lock().unwrap(), [3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_host_may_have_had_in_work_runs_beside_others_once_its_broker_knows() {
+    let suspects = Suspects::open(None, false, true).expect("a broker may tell of some");
+    let suspicion = Suspicion::new(suspects, "orders".into(), 9, true);
+    let doubtful = |id| Arc::new(suspicion.arrives(&message(id), true, Earlier::InDoubt).expect("it is to be noted"));
+    let (one, two) = (doubtful("m1"), doubtful("m2"));
+    let (first, second) = (one.turn_now().expect("not alone"), two.turn_now().expect("not alone"));
+    let broker = Keeping::default();
+    assert!(first.note(KnownStarts::default(), &broker).await.is_none(), "nothing of it is to be taken back");
+    second.note(KnownStarts::default(), &broker).await;
+    assert_eq!(*broker.0.lock().unwrap(), [0, 0], "no more than that it runs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspect_that_goes_on_for_long_has_company_in_the_end() {
+    let state = tempfile::tempdir().unwrap();
+    let suspicion = suspicion(&suspects(state.path()), 9);
+    let part = |redelivered| Arc::new(suspicion.arrives(&message("m"), redelivered, Earlier::Nothing).unwrap());
+    let (suspect, other) = (part(true), part(false));
+    let alone = suspect.turn().await;
+    let mut attempt = std::pin::pin!(alone.hold(std::future::pending::<()>()));
+    assert!(tokio::time::timeout(LONGEST_ALONE - Duration::from_millis(1), attempt.as_mut()).await.is_err());
+    assert!(other.turn_now().is_none(), "it is alone");
+    assert!(tokio::time::timeout(Duration::from_millis(2), attempt.as_mut()).await.is_err());
+    assert!(other.turn_now().is_some());
+}
+
+#[test]
+fn a_broker_that_tells_of_suspects_hands_nothing_else_over_again_that_is_one() {
+    let state = tempfile::tempdir().unwrap();
+    let suspicion = Suspicion::new(suspects(state.path()), "orders".into(), 9, true);
+    assert!(suspicion.arrives(&message("m1"), true, Earlier::Nothing).is_none());
 }

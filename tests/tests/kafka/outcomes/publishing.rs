@@ -48,6 +48,25 @@ async fn a_message_is_kept_byte_for_byte() {
     assert_eq!((&second.value, second.headers.len()), (&None, 0));
 }
 
+/// The broker refuses a batch as a whole, and with it whatever small records are in it.
+#[tokio::test]
+async fn records_that_are_too_large_together_are_kept_each_by_itself() {
+    let sandbox = Sandbox::new();
+    let topic = sandbox.topic("dlq", 1, &[("max.message.bytes", "20000")]).await;
+    let mut settings = settings();
+    settings.client.insert("linger.ms".to_owned(), "200".to_owned());
+    let broker = Kafka::new(&settings).unwrap();
+    let target = to(&topic);
+    let small = Message::new(vec![b'x'; 4_000]);
+    let large = Message::new(vec![b'x'; 30_000]);
+    let all = (0..20).map(|_| broker.publish(&target, &small));
+    let (kept, refused) = tokio::join!(futures_util::future::join_all(all), broker.publish(&target, &large));
+    assert_eq!(kept, vec![Ok(()); 20]);
+    assert!(matches!(refused, Err(PublishError::TooLarge(_))), "{refused:?}");
+    broker.close().await;
+    assert_eq!(sandbox.read(&topic).await.len(), 20);
+}
+
 /// Else the broker counts by the sender's time how long a dead letter is kept, and throws an old one away at once.
 #[tokio::test]
 async fn a_copy_of_an_old_message_is_as_new_as_its_copy() {

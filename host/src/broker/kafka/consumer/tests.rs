@@ -269,7 +269,7 @@ async fn what_was_in_work_when_its_owner_died_is_told_and_what_came_later_is_not
     assert_eq!(
         told,
         [
-            ("2", true, under_way(0)),
+            ("2", true, Earlier::InDoubt),
             ("3", true, under_way(1)),
             ("4", true, under_way(2)),
             ("5", false, Earlier::Nothing),

@@ -4,6 +4,23 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 
 use crate::broker::PublishError;
 
+/// The error may be another record's that went in the same batch.
+pub(super) fn concerns_the_batch(error: &KafkaError) -> bool {
+    matches!(
+        error.rdkafka_error_code(),
+        Some(
+            Code::MessageSizeTooLarge
+                | Code::MessageBatchTooLarge
+                | Code::InvalidMessage
+                | Code::InvalidMessageSize
+                | Code::InvalidTimestamp
+                | Code::InvalidRecord
+                | Code::InvalidDifferentRecord
+                | Code::PolicyViolation
+        )
+    )
+}
+
 /// The message's own failure where another message would pass; everything else concerns the route.
 pub(super) fn failure(topic: &str, error: &KafkaError) -> PublishError {
     let Some(code) = error.rdkafka_error_code() else {

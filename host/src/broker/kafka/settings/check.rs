@@ -40,6 +40,8 @@ const CONFIRMED: &str = "a message counts as published once every replica in syn
 const REPORTS: &str = "each publish needs its report";
 const TRANSACTIONS: &str = "messages are published one by one, and the position is committed after them";
 const GROUP: &str = "write `group` on the route instead";
+const PROTOCOL: &str = "partitions are handed on in order only by the classic protocol: librdkafka's new one gives no commit of a \
+                        partition that goes its time; choose with `partition.assignment.strategy`";
 const SERVERS: &str = "write `servers` on the broker instead";
 const TIMEOUT: &str = "write `publish_timeout` on the broker instead";
 const CALLBACK: &str = "it is for programs that embed librdkafka";
@@ -66,6 +68,7 @@ const OWNED: &[(&[&str], &str)] = &[
     ),
     (&["acks", "request.required.acks", "enable.idempotence", "enable.gapless.guarantee"], CONFIRMED),
     (&["delivery.report.only.error", "enable.partition.eof", "produce.offset.report"], REPORTS),
+    (&["group.protocol", "group.remote.assignor"], PROTOCOL),
     (&["transactional.id", "transaction.timeout.ms"], TRANSACTIONS),
     (&["message.timeout.ms", "delivery.timeout.ms"], TIMEOUT),
     (

@@ -195,6 +195,7 @@ impl Reading {
         let is_done = self.past.decided.remove(&offset).is_some_and(|before| before == digest(&message));
         let earlier = match interrupted {
             _ if is_done => Earlier::Done,
+            Some(0) => Earlier::InDoubt,
             Some(interruptions) => Earlier::UnderWay { interruptions },
             None => Earlier::Nothing,
         };
@@ -216,7 +217,8 @@ impl Reading {
             // An assignment that has ended has nothing to decide.
             Way::None => drop(out.decide(around.shared)),
             Way::Elsewhere(topic) => {
-                around.runtime.spawn(forward(out, topic, Arc::clone(around.publisher), Arc::clone(around.shared)));
+                let (publisher, shared) = (Arc::clone(around.publisher), Arc::clone(around.shared));
+                around.runtime.spawn(forward(out, topic, publisher, shared, around.records.clone()));
             }
             Way::Route => room.send(out),
         }

@@ -62,7 +62,7 @@ impl Poller {
                     partition = number,
                     from = position,
                     below,
-                    "a consumer of it did not end in order: records that may have been in work run alone"
+                    "a consumer of it did not end in order: records that were in work run alone, and of those that may have been each attempt is committed before it begins"
                 );
             }
             let (window, lost) = (Window::new(start, self.limits), self.shared.lost.child_token());

@@ -8,16 +8,17 @@ use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord};
 use rdkafka::{ClientConfig, Timestamp};
 use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tracing::{debug, warn};
 
-use crate::broker::Target;
 use crate::broker::kafka::consumer::broker_clock::BrokerClock;
 use crate::broker::kafka::consumer::remembered::Place;
 use crate::broker::kafka::consumer::settler::Out;
 use crate::broker::kafka::consumer::shared::Shared;
 use crate::broker::kafka::publisher::Publisher;
 use crate::broker::kafka::tiers;
+use crate::broker::{PublishError, Target};
 use crate::delivery::Doubling;
 use crate::message::Message;
 use crate::topic::Topic;
@@ -37,6 +38,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a record for another topic is tried again after.
 const BACK_OFF: Doubling = Doubling { initial: Duration::from_secs(1), max: Duration::from_secs(30) };
+
+/// A topic that takes nothing for so long is not waited for: the record would pin its partition.
+const GIVE_UP: Duration = Duration::from_secs(5 * 60);
 
 /// The clock of the broker that leads one partition of a tier.
 #[derive(Default)]
@@ -74,8 +78,9 @@ impl TierClock {
                 known.clock.see(at, now);
                 at
             }
-            // From a time when the topic was made otherwise.
-            Timestamp::CreateTime(at) => at,
+            // The topic was made, or altered, otherwise: the time is that of the host which published, and so is what it is
+            // compared with.
+            Timestamp::CreateTime(at) => return due_by_this_clock(at, delay, now),
             Timestamp::NotAvailable => return Due::Now,
         };
         let due = begin.saturating_add(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX));
@@ -106,6 +111,13 @@ impl TierClock {
         // Nothing in here can be left half-done by a panic.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// As good as the clocks of the hosts agree; the route itself waits for the time that the copy names.
+fn due_by_this_clock(at: i64, delay: Duration, now: Instant) -> Due {
+    let at = crate::timestamp::Timestamp(u64::try_from(at).unwrap_or_default());
+    let wait = at.after(delay).since(crate::timestamp::Timestamp::now());
+    if wait.is_zero() { Due::Now } else { Due::At(now + wait.min(LONGEST_WAIT)) }
 }
 
 /// Asks brokers for their time: the answer to a record that is appended has it.
@@ -166,15 +178,30 @@ pub(super) fn is_probe(message: &Message) -> bool {
     message.headers.get(PROBE).is_some() && message.headers.get(tiers::BACK_TO).is_none() && message.body_size() == 0
 }
 
-/// Puts a message that is due back on a topic that is not this route's source; only then is its record in the tier decided.
-pub(super) async fn forward(out: Out, topic: String, publisher: Arc<Publisher>, shared: Arc<Shared>) {
+/// Puts a message that is due back on a topic that is not this route's source; only then is its record in the tier decided. What
+/// the topic does not take goes to the route, which judges it like a failure that has just arrived (rule 5).
+pub(super) async fn forward(
+    out: Out,
+    topic: String,
+    publisher: Arc<Publisher>,
+    shared: Arc<Shared>,
+    records: mpsc::Sender<Out>,
+) {
     let (lost, target) = (out.partition.lost.clone(), Target::Topic(Topic::Named(topic)));
+    let begin = Instant::now();
     for tries in 0.. {
         let published = publisher.publish(&target, &out.message);
         match lost.run_until_cancelled(published).await {
             None => return,
             Some(Ok(())) => break,
             Some(Err(error)) => {
+                let is_outage = matches!(error, PublishError::Outage(_));
+                if !is_outage || begin.elapsed() >= GIVE_UP {
+                    warn!(id = out.message.id, %target, %error, "a delayed message cannot be put back: its route judges it again");
+                    // Nobody takes it where the consumer is gone; its record stays undecided.
+                    let _ = lost.run_until_cancelled(records.send(out)).await;
+                    return;
+                }
                 let retry_in = BACK_OFF.after(tries);
                 warn!(id = out.message.id, %target, %error, ?retry_in, "a delayed message cannot be put back now");
                 if lost.run_until_cancelled(sleep(retry_in)).await.is_none() {
@@ -212,6 +239,15 @@ mod tests {
         assert!(matches!(due, Due::At(_)) && wait(&due, now) < Some(Duration::from_secs(2)), "{due:?}");
         clock.answered(Timestamp::LogAppendTime(1_000_000 + 30_000));
         assert_eq!(clock.due(old, DELAY, Instant::now()), Due::Now);
+    }
+
+    #[test]
+    fn a_record_whose_topic_keeps_the_senders_time_is_due_by_that() {
+        let (clock, now) = (TierClock::default(), Instant::now());
+        let sent = i64::try_from(crate::timestamp::Timestamp::now().0).unwrap();
+        assert_eq!(clock.due(Timestamp::CreateTime(sent - 30_000), DELAY, now), Due::Now);
+        let due = clock.due(Timestamp::CreateTime(sent - 10_000), DELAY, now);
+        assert!(matches!(due, Due::At(at) if at > now + Duration::from_secs(19)), "{due:?}");
     }
 
     #[test]
