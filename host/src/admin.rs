@@ -1,11 +1,13 @@
 //! The admin listener: is the host alive, is it ready, what is live, how much has happened, and for memory brokers
 //! a way to put messages in and to look at what is there.
 //!
+//! * `candidates`: `/routes/{name}/candidate/{action}`.
 //! * `status`: `/healthz`, `/readyz`, `/status`, `/metrics`.
 //! * `token`: who may ask for what.
 //! * `topics`: `/topics` and `/topics/{name}`.
 //! * [`server`]: the port and the end of service.
 
+mod candidates;
 pub mod server;
 mod status;
 mod token;
@@ -19,12 +21,14 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware;
-use axum::routing::get;
+use axum::routing::{get, post};
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use crate::broker::memory::MemoryBroker;
 use crate::config::Secret;
 use crate::observer::Observer;
+use crate::policy::registry::CandidateAction;
 
 /// The largest message body that can be posted, in bytes.
 pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
@@ -36,6 +40,9 @@ pub trait StatusSource: Send + Sync + 'static {
 
     /// Routes, live policies and whatever else is worth showing. `/status` puts its own members beside these.
     fn status(&self) -> serde_json::Map<String, serde_json::Value>;
+
+    /// Does something about the candidate of a route, and says what was done; or why it cannot be done.
+    fn steer(&self, route: String, action: CandidateAction) -> BoxFuture<'_, Result<String, String>>;
 }
 
 /// A route that cannot work now.
@@ -82,6 +89,7 @@ pub fn router(state: AdminState) -> Router {
         .route("/readyz", get(status::readyz))
         .route("/status", get(status::status))
         .route("/metrics", get(status::metrics))
+        .route("/routes/{name}/candidate/{action}", post(candidates::steer))
         .route("/topics", get(topics::list))
         .route("/topics/{name}", get(topics::look).post(topics::post))
         .fallback(unknown_path)
@@ -91,7 +99,10 @@ pub fn router(state: AdminState) -> Router {
 }
 
 async fn unknown_path() -> (StatusCode, &'static str) {
-    (StatusCode::NOT_FOUND, "try /healthz, /readyz, /status, /metrics, /topics or /topics/{name}\n")
+    (
+        StatusCode::NOT_FOUND,
+        "try /healthz, /readyz, /status, /metrics, /topics, /topics/{name}, or POST /routes/{name}/candidate/{promote, hold, resume or rollback}\n",
+    )
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ pub(crate) use settings_file::SettingsFile;
 use source::Source;
 pub use telemetry::TelemetryConfig;
 
+use crate::policy::candidate::CandidatePlan;
 use crate::policy::trust::Trust;
 
 /// A configuration that was read and found right.
@@ -117,6 +118,7 @@ impl Config {
             policy: None,
             policy_digest: None,
             settings: Value::Null,
+            candidate: CandidatePlan::default(),
             ..route.clone()
         };
         let watched = |policies: &PoliciesConfig| PoliciesConfig { trust: Trust::default(), ..policies.clone() };

@@ -96,6 +96,23 @@ pub enum EventKind {
         /// What it was made from.
         file: SwappedFile,
     },
+    /// A candidate began, was promoted, held, or taken back; or a live policy was taken back.
+    CandidateChanged {
+        /// What happened.
+        step: CandidateStep,
+        /// The revision that it happened to; absent where it never became one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        maker: Option<Maker>,
+        /// What it was made from; absent where nothing could be read.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file: Option<SwappedFile>,
+        /// Its decisions so far, as a candidate.
+        decisions: u64,
+        /// Those of them that were faults.
+        faults: u64,
+        /// Why, for a person.
+        reason: String,
+    },
     /// A policy gave no verdict; the fallback judged.
     PolicyFailed {
         /// Which message.
@@ -148,10 +165,47 @@ impl EventKind {
             Self::Parked { .. } => "parked",
             Self::Dropped { .. } => "dropped",
             Self::PolicySwapped { .. } => "policy-swapped",
+            Self::CandidateChanged { .. } => "candidate-changed",
             Self::PolicyFailed { .. } => "policy-failed",
             Self::PublishFailed { .. } => "publish-failed",
             Self::Skipped { .. } => "skipped",
             Self::Released { .. } => "released",
+        }
+    }
+}
+
+/// What happens to candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CandidateStep {
+    /// It is asked from now on.
+    Began,
+    /// It was refused when it was loaded.
+    Rejected,
+    /// Its file is gone, or another one took its place.
+    Withdrawn,
+    /// It is the live policy from now on.
+    Promoted,
+    /// It is neither promoted nor rolled back by itself.
+    Held,
+    /// It is again.
+    Resumed,
+    /// It was taken back, and its file is not taken again.
+    RolledBack,
+}
+
+impl CandidateStep {
+    /// The name, as in JSON and logs.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Began => "began",
+            Self::Rejected => "rejected",
+            Self::Withdrawn => "withdrawn",
+            Self::Promoted => "promoted",
+            Self::Held => "held",
+            Self::Resumed => "resumed",
+            Self::RolledBack => "rolled-back",
         }
     }
 }

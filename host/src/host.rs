@@ -49,8 +49,9 @@ pub use status::HostStatus;
 use crate::broker::Broker;
 use crate::broker::memory::MemoryBroker;
 use crate::failure::Failure;
-use crate::journal::{Journal, JournalSettings};
+use crate::journal::{Journal, JournalSettings, Ticket};
 use crate::observer::Observer;
+use crate::policy::candidate::CandidatePlan;
 use crate::policy::engine::{Engine, EngineLimits};
 use crate::policy::registry::{Policies, PolicyHandle, PolicySettings, RoutePolicy};
 use crate::policy::route_record::RouteRecord;
@@ -114,6 +115,8 @@ pub struct HostedRoute {
     pub policy_digest: Option<FileDigest>,
     /// Handed to the policy as they are.
     pub settings: serde_json::Value,
+    /// How a candidate is tried, where there is one.
+    pub candidate: CandidatePlan,
 }
 
 impl HostedRoute {
@@ -122,7 +125,7 @@ impl HostedRoute {
     pub fn new(route: RouteSpec) -> Self {
         let settings = serde_json::Value::Object(serde_json::Map::new());
         let broker_name = route.broker.capabilities().kind.to_owned();
-        Self { route, broker_name, policy: None, policy_digest: None, settings }
+        Self { route, broker_name, policy: None, policy_digest: None, settings, candidate: CandidatePlan::default() }
     }
 
     /// The route as its policy sees it.
@@ -147,6 +150,7 @@ impl HostedRoute {
             policy: self.policy.clone(),
             policy_digest: self.policy_digest.clone(),
             settings: self.settings.clone(),
+            candidate: self.candidate.clone(),
         }
     }
 }
@@ -335,6 +339,10 @@ impl Host {
 impl Judge for PolicyHandle {
     async fn decide(&self, failure: &Arc<Failure>) -> Decision {
         Self::decide(self, Arc::clone(failure)).await
+    }
+
+    async fn decide_recorded(&self, failure: &Arc<Failure>, ticket: Option<Ticket>) -> Decision {
+        Self::decide_recorded(self, Arc::clone(failure), ticket).await
     }
 
     async fn ready(&self) {

@@ -22,7 +22,7 @@ use crate::telemetry::Traces;
 use crate::timestamp::Timestamp;
 
 pub use health::HealthWindow;
-pub use metrics::{JournalMetrics, Metrics, RouteMetrics, SpansLost};
+pub use metrics::{CandidateMetrics, JournalMetrics, Metrics, RouteMetrics, SpansLost};
 
 /// Events that a subscriber may be behind before it misses the oldest.
 const STREAM_CAPACITY: usize = 4096;

@@ -6,6 +6,7 @@
 //! * [`decision_threads`]: the threads that decisions run on.
 //! * [`route_record`]: what a policy is told of its route when it is configured.
 //! * [`inspection`]: what can be known of a file without running it.
+//! * [`candidate`]: a policy that may take the live one's place, as a shadow or for a share of the messages.
 //! * [`cases`]: failures with the verdicts that a policy's author expects.
 //! * [`rejection`]: why a candidate did not become a revision.
 //! * [`settings_schema`]: settings against the schema that a policy gives of them.
@@ -16,15 +17,17 @@
 //! * [`usage`]: what a decision used of what the host allows.
 //! * `trial`: would a route's policy load? Without a host around it.
 //! * [`embedded`]: the policies that are part of the program.
-//! * `folder`, `watcher`, `last_good`: files in the policies folder, changes there, and what is kept for a restart.
+//! * `folder`, `watcher`, `last_good`, `history`: files in the policies folder, changes there, and what is kept for a restart.
 //! * `text`, `sha256`: texts from outside, bounded; and digests, as texts.
 
 mod bindings;
+pub mod candidate;
 pub mod cases;
 pub mod decision_threads;
 pub mod embedded;
 pub mod engine;
 mod folder;
+mod history;
 pub mod inspection;
 mod last_good;
 mod lift;

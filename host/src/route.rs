@@ -38,6 +38,7 @@ use crate::delivery::{Doubling, HeaderNames, Pause, PublishRules, Rules};
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::handler::judge::JudgeSettings;
+use crate::journal::Ticket;
 use crate::observer::{HealthWindow, Observer, RouteMetrics};
 use crate::timestamp::Timestamp;
 use crate::topic::{Tier, Topic};
@@ -188,6 +189,11 @@ impl RouteSpec {
 pub trait Judge: Send + Sync + 'static {
     /// The decision on one failure. A policy that cannot answer is a fault in it, never an error here.
     async fn decide(&self, failure: &Arc<Failure>) -> Decision;
+
+    /// The same for a failure that is recorded under `ticket`, for judges that have more to record than their decision.
+    async fn decide_recorded(&self, failure: &Arc<Failure>, _ticket: Option<Ticket>) -> Decision {
+        self.decide(failure).await
+    }
 
     /// Waits until there is something to judge with. The route consumes nothing before.
     async fn ready(&self);

@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use async_trait::async_trait;
@@ -204,9 +204,11 @@ dead_letters = {{ default = "{DEAD}", invalid = "{INVALID}" }}
     }
 
     async fn sample(&self, now: f64) {
+        let asked = Instant::now();
         // Without an answer, what is committed by now counts from a later moment on.
         if let Ok(Ok(committed)) = timeout(ANSWER, self.onlooker.committed(&COMMITTED)).await {
-            self.log().committed(now, &committed);
+            // The answer may tell of commits that were made while it was waited for.
+            self.log().committed(now + asked.elapsed().as_secs_f64(), &committed);
         }
     }
 

@@ -23,6 +23,13 @@ impl StatusSource for Host {
         let Value::Object(status) = json!({ "routes": [{ "name": "orders" }] }) else { unreachable!() };
         status
     }
+
+    fn steer(&self, route: String, action: CandidateAction) -> BoxFuture<'_, Result<String, String>> {
+        let known = route == "orders";
+        let said =
+            if known { Ok(format!("{action:?} on {route}")) } else { Err(format!("there is no route {route:?}")) };
+        Box::pin(std::future::ready(said))
+    }
 }
 
 /// A listener on a port of its own, which ends with the test's runtime.
@@ -346,4 +353,20 @@ async fn service_ends_when_asked_even_while_a_client_does_not_finish_its_request
 
     stop.send(()).unwrap();
     server.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_candidate_is_steered_by_a_post_and_what_cannot_be_done_is_said() {
+    let admin = Admin::start(Vec::new(), &[]).await;
+    let answer = async |path: &str| {
+        let answer = admin.post(path, "").await;
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    assert_eq!(answer("/routes/orders/candidate/promote").await, (200, "Promote on orders\n".to_owned()));
+    assert_eq!(answer("/routes/orders/candidate/rollback").await, (200, "RollBack on orders\n".to_owned()));
+    assert_eq!(answer("/routes/order/candidate/hold").await, (409, "there is no route \"order\"\n".to_owned()));
+    assert_eq!(answer("/routes/orders/candidate/drop").await.0, 404);
+    assert_eq!(admin.get("/routes/orders/candidate/promote").await.status().as_u16(), 405);
+    let guarded = Admin::start_with(Some("0123456789abcdef"), Vec::new(), &[]).await;
+    assert_eq!(guarded.post("/routes/orders/candidate/promote", "").await.status().as_u16(), 401);
 }

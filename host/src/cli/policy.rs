@@ -8,6 +8,7 @@ mod inspect;
 mod judged;
 mod new;
 mod run;
+mod steer;
 mod test;
 mod timeline;
 mod usage;
@@ -47,6 +48,14 @@ enum PolicyCommand {
     Timeline(timeline::TimelineArguments),
     Bench(bench::BenchArguments),
     Inspect(inspect::InspectArguments),
+    /// Let a running host's candidate go live now
+    Promote(steer::SteerArguments),
+    /// Keep a running host's candidate from being promoted or rolled back by itself
+    Hold(steer::SteerArguments),
+    /// Let a candidate that was held be promoted or rolled back by itself again
+    Resume(steer::SteerArguments),
+    /// Take a running host's candidate back, or else its live policy
+    Rollback(steer::SteerArguments),
 }
 
 /// Does what the arguments say.
@@ -63,5 +72,9 @@ pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
         PolicyCommand::Bench(arguments) => bench::bench(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Promote(arguments) => steer::steer(arguments, "promote"),
+        PolicyCommand::Hold(arguments) => steer::steer(arguments, "hold"),
+        PolicyCommand::Resume(arguments) => steer::steer(arguments, "resume"),
+        PolicyCommand::Rollback(arguments) => steer::steer(arguments, "rollback"),
     }
 }

@@ -1,5 +1,6 @@
 //! The `[[routes]]` sections.
 
+mod candidate;
 mod deduplicate;
 mod ordering;
 mod written;
@@ -11,6 +12,7 @@ use reprieve_sdk::RetryPolicy;
 pub(super) use written::WrittenRoute;
 
 use super::{EnvelopeConfig, HandlerConfig};
+use crate::policy::candidate::CandidatePlan;
 use crate::policy::trust::FileDigest;
 use crate::route::KeySource;
 use crate::topic::{Tier, Topic};
@@ -49,6 +51,8 @@ pub struct RouteConfig {
     pub retry: RetryPolicy,
     /// Handed to the policy as it is. An object, empty where nothing is set.
     pub settings: serde_json::Value,
+    /// How a candidate policy is tried.
+    pub candidate: CandidatePlan,
     /// What the names of our own headers begin with. Not empty.
     pub header_prefix: String,
     /// What stands around payloads, on a broker without headers.

@@ -199,6 +199,7 @@ fn hosted(
         policy: config.policy.clone(),
         policy_digest: config.policy_digest.clone(),
         settings: config.settings.clone(),
+        candidate: config.candidate.clone(),
     })
 }
 

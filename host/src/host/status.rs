@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::DeadLetterDepths;
 use crate::admin::{NotReady, StatusSource};
 use crate::delivery::Pause;
 use crate::journal::Journal;
-use crate::policy::registry::Policies;
+use crate::policy::registry::{CandidateAction, Policies};
 use crate::route::{Phase, Route};
 
 /// A view of a host's routes and policies. It does not keep the host running.
@@ -71,6 +72,10 @@ impl StatusSource for HostStatus {
             Some(NotReady { route: name.to_string(), reason: reason(name, route.state().get().0, &route.pauses())? })
         };
         self.routes.iter().filter_map(not_ready).collect()
+    }
+
+    fn steer(&self, route: String, action: CandidateAction) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move { self.policies.steer(&route, action).await })
     }
 
     fn status(&self) -> Map<String, Value> {

@@ -49,6 +49,8 @@ pub enum StepKind {
     Left,
     /// It was refused when it was loaded.
     Rejected,
+    /// A candidate's file is gone, or another one took its place.
+    Withdrawn,
     /// It is asked beside the live policy, or for a share of the messages.
     CandidateBegan,
     /// A candidate became the live policy.
@@ -69,6 +71,7 @@ impl StepKind {
             Self::WentLive => "went-live",
             Self::Left => "left",
             Self::Rejected => "rejected",
+            Self::Withdrawn => "withdrawn",
             Self::CandidateBegan => "candidate-began",
             Self::Promoted => "promoted",
             Self::Held => "held",

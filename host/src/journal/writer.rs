@@ -135,6 +135,9 @@ impl Journal {
     pub(crate) fn observe(&self, route: &Arc<str>, event: &EventKind) {
         match event {
             EventKind::PolicySwapped { .. } => Step::of_swap(route, event).into_iter().for_each(|step| self.step(step)),
+            EventKind::CandidateChanged { .. } => {
+                Step::of_candidate(route, event).into_iter().for_each(|step| self.step(step));
+            }
             _ => {
                 if let Some(end) = End::of(route, event, Timestamp::now()) {
                     self.send(Command::End(end));
@@ -192,6 +195,34 @@ impl End {
 }
 
 impl Step {
+    fn of_candidate(route: &Arc<str>, event: &EventKind) -> Option<Self> {
+        use super::StepKind;
+        use crate::event::CandidateStep;
+        let EventKind::CandidateChanged { step, maker, file, decisions, faults, reason } = event else { return None };
+        let file = file.as_ref();
+        Some(Self {
+            at: Timestamp::now(),
+            route: route.to_string(),
+            kind: match step {
+                CandidateStep::Began => StepKind::CandidateBegan,
+                CandidateStep::Rejected => StepKind::Rejected,
+                CandidateStep::Withdrawn => StepKind::Withdrawn,
+                CandidateStep::Promoted => StepKind::Promoted,
+                CandidateStep::Held => StepKind::Held,
+                CandidateStep::Resumed => StepKind::Resumed,
+                CandidateStep::RolledBack => StepKind::RolledBack,
+            },
+            maker: maker.clone(),
+            replaced: None,
+            digest: file.map(|file| file.digest.clone()),
+            size: file.map(|file| file.size),
+            signed_by: file.and_then(|file| file.signed_by.clone()),
+            decisions: Some(*decisions),
+            faults: Some(*faults),
+            reason: reason.clone(),
+        })
+    }
+
     /// What a swap means for the history: one revision left, another went live.
     fn of_swap(route: &Arc<str>, event: &EventKind) -> Vec<Self> {
         use super::StepKind;

@@ -90,6 +90,14 @@ pub(super) fn write(route: &str, kind: &EventKind) {
         EventKind::PolicySwapped { from: Some(from), to, .. } => {
             info!(route, from = display(from), to = display(to), "policy swapped");
         }
+        EventKind::CandidateChanged { step, maker, decisions, faults, reason, .. } => {
+            let (step, candidate) = (step.name(), maker.as_ref().map(tracing::field::display));
+            if matches!(step, "rejected" | "rolled-back") {
+                warn!(route, step, candidate, decisions, faults, reason, "candidate policy");
+            } else {
+                info!(route, step, candidate, decisions, faults, reason, "candidate policy");
+            }
+        }
         EventKind::PolicyFailed { subject, maker, fault } => warn!(
             route,
             id = subject.id,

@@ -17,7 +17,9 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::event::{EventKind, Ruling, Subject};
 use crate::timestamp::Timestamp;
-use labels::{DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels, WhyLabels};
+use labels::{
+    CandidateLabels, ChangeLabels, DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels, WhyLabels,
+};
 pub use route::RouteMetrics;
 
 /// The content type of [`Metrics::encode`]'s text.
@@ -74,6 +76,39 @@ impl JournalMetrics {
     }
 }
 
+/// Counts what one route's candidate says.
+#[derive(Debug, Clone)]
+pub struct CandidateMetrics {
+    route: Arc<str>,
+    mode: &'static str,
+    decisions: Family<CandidateLabels, Counter>,
+    changes: Family<ChangeLabels, Counter>,
+    time: Histogram,
+}
+
+impl CandidateMetrics {
+    /// It was asked, and answered so: `same`, `changed` or `fault`.
+    pub fn decided(&self, result: &'static str, took: std::time::Duration) {
+        self.count(result);
+        self.time.observe(took.as_secs_f64());
+    }
+
+    /// It was not asked, since it was behind.
+    pub fn skipped(&self) {
+        self.count("skipped");
+    }
+
+    /// It said another action than the live policy.
+    pub fn changed(&self, from: &'static str, to: &'static str) {
+        self.changes.get_or_create(&ChangeLabels { route: Arc::clone(&self.route), from, to }).inc();
+    }
+
+    fn count(&self, result: &'static str) {
+        let labels = CandidateLabels { route: Arc::clone(&self.route), mode: self.mode, result };
+        self.decisions.get_or_create(&labels).inc();
+    }
+}
+
 /// All metrics of one host.
 pub struct Metrics {
     registry: Registry,
@@ -96,6 +131,9 @@ struct Families {
     store_failures: Family<RouteLabels, Counter>,
     settle_retries: Family<RouteLabels, Counter>,
     journal: JournalMetrics,
+    candidate_decisions: Family<CandidateLabels, Counter>,
+    candidate_changes: Family<ChangeLabels, Counter>,
+    candidate_time: HistogramFamily,
     dead_letter_depth: Family<DepthLabels, Gauge>,
     decision_time: HistogramFamily,
     handler_time: HistogramFamily,
@@ -121,6 +159,9 @@ impl Metrics {
                 size: Gauge::default(),
                 oldest: Gauge::default(),
             },
+            candidate_decisions: Family::default(),
+            candidate_changes: Family::default(),
+            candidate_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
             dead_letter_depth: Family::default(),
             decision_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
             handler_time: Family::new_with_constructor(|| Histogram::new(HANDLER_SECONDS)),
@@ -160,6 +201,18 @@ impl Metrics {
     #[must_use]
     pub fn spans_lost(&self) -> SpansLost {
         SpansLost(self.families.spans_lost.clone())
+    }
+
+    /// Where a route's candidate is counted.
+    #[must_use]
+    pub fn candidate(&self, route: &Arc<str>, mode: &'static str) -> CandidateMetrics {
+        CandidateMetrics {
+            route: Arc::clone(route),
+            mode,
+            decisions: self.families.candidate_decisions.clone(),
+            changes: self.families.candidate_changes.clone(),
+            time: self.families.candidate_time.get_or_create_owned(&RouteLabels { route: Arc::clone(route) }),
+        }
     }
 
     /// Where the journal counts.
@@ -209,7 +262,9 @@ impl Metrics {
             EventKind::PublishFailed { subject, .. } | EventKind::Released { subject, .. } => {
                 self.event(route, event, Some(subject), None, None);
             }
-            EventKind::PolicySwapped { .. } => self.event(route, event, None, None, None),
+            EventKind::PolicySwapped { .. } | EventKind::CandidateChanged { .. } => {
+                self.event(route, event, None, None, None);
+            }
         }
     }
 
@@ -296,6 +351,24 @@ impl Families {
             self.settle_retries.clone(),
         );
         let JournalMetrics { written, lost, size, oldest } = self.journal.clone();
+        registry.register(
+            "candidate_decisions",
+            "Failures that a candidate policy was asked about, by how it compares with the live one; skipped where a shadow was \
+             behind",
+            self.candidate_decisions.clone(),
+        );
+        registry.register(
+            "candidate_changes",
+            "Verdicts of candidates whose action differs from the live policy's",
+            self.candidate_changes.clone(),
+        );
+        let candidate_time = self.candidate_time.clone();
+        registry.register_with_unit(
+            "candidate_time",
+            "Time that a candidate's verdict took",
+            Unit::Seconds,
+            candidate_time,
+        );
         registry.register("journal_entries", "Failures that were recorded in the journal", written);
         registry.register(
             "journal_lost",

@@ -45,6 +45,7 @@ use super::rejection::Rejection;
 use super::route_record::RouteRecord;
 pub use cases::CaseRun;
 use compilers::Compilers;
+pub(super) use compilers::give_way;
 pub use description::Description;
 pub use limits::EngineLimits;
 use log_lines::Identity;

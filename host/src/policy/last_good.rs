@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::folder::{self, PolicyFile, ReadError};
+use super::history::{self, History, Previous};
 use super::sha256;
 
 const RECORD: &str = "last-good.json";
@@ -56,13 +57,26 @@ impl LastGoodStore {
         if self.read(route, u64::MAX).is_ok_and(|kept| kept.as_ref() == Some(good)) {
             return Ok(());
         }
-        write_pair(&folder, route, good).map_err(|error| {
+        let unwritable = |error: io::Error| {
             format!(
                 "cannot keep the last good policy in {}: {error}; make it writable and free some space",
                 folder.display()
             )
-        })?;
-        if let Err(error) = remove_others(&folder, &good.file) {
+        };
+        let before = self.read(route, u64::MAX).ok().flatten();
+        let history = self.history(route).unwrap_or_default();
+        write_pair(&folder, route, good).map_err(unwritable)?;
+        let mut after = history.clone();
+        // What goes live is no earlier version any more.
+        after.previous.retain(|previous| previous.digest != good.file.digest || previous.settings != good.settings);
+        let is_another = |before: &LastGood| before.file.digest != good.file.digest || before.settings != good.settings;
+        if let Some(LastGood { policy, file, settings }) = before.filter(is_another) {
+            after.leaves(Previous { policy, digest: file.digest, settings });
+        }
+        if after != history {
+            write_history(&folder, &after).map_err(unwritable)?;
+        }
+        if let Err(error) = remove_others(&folder, &good.file, &after) {
             tracing::debug!(folder = %folder.display(), %error, "an older policy stays in the state folder");
         }
         Ok(())
@@ -93,6 +107,43 @@ impl LastGoodStore {
         Ok(Some(LastGood { policy: record.policy, file, settings: record.settings }))
     }
 
+    /// What the route's policies came to.
+    ///
+    /// # Errors
+    /// What is there cannot be read.
+    pub(super) fn history(&self, route: &str) -> Result<History, String> {
+        self.folder_of(route).map_or_else(|| Ok(History::default()), |folder| History::read(&folder))
+    }
+
+    /// Puts it on disk. When this returns, a crash of the machine cannot lose it.
+    ///
+    /// # Errors
+    /// What could not be written, and what to do.
+    pub(super) fn keep_history(&self, route: &str, history: &History) -> Result<(), String> {
+        let Some(folder) = self.folder_of(route) else { return Ok(()) };
+        let written = fs::create_dir_all(&folder).and_then(|()| write_history(&folder, history));
+        written.map_err(|error| {
+            format!(
+                "cannot write {}: {error}; make it writable and free some space",
+                folder.join(history::FILE).display()
+            )
+        })
+    }
+
+    /// A version that was live before.
+    ///
+    /// # Errors
+    /// What is there and cannot be used.
+    pub(super) fn read_previous(&self, route: &str, previous: &Previous, limit: u64) -> Result<LastGood, String> {
+        let folder = self.folder_of(route).ok_or("without a state folder no version is kept")?;
+        let path = folder.join(file_name(&previous.digest));
+        let file = folder::read_signed(&path, limit).map_err(|error: ReadError| error.to_string())?;
+        if file.digest != previous.digest {
+            return Err(format!("{} is damaged: its digest is {}", path.display(), file.digest));
+        }
+        Ok(LastGood { policy: previous.policy.clone(), file, settings: previous.settings.clone() })
+    }
+
     fn folder_of(&self, route: &str) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| folder.join(folder_name(route)))
     }
@@ -112,6 +163,10 @@ fn write_pair(folder: &Path, route: &str, good: &LastGood) -> io::Result<()> {
         settings: good.settings.clone(),
     };
     write_durably(folder, RECORD, &serde_json::to_vec_pretty(&record)?)
+}
+
+fn write_history(folder: &Path, history: &History) -> io::Result<()> {
+    write_durably(folder, history::FILE, &serde_json::to_vec_pretty(history)?)
 }
 
 fn file_name(digest: &str) -> String {
@@ -143,12 +198,16 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn remove_others(folder: &Path, file: &PolicyFile) -> io::Result<()> {
+fn remove_others(folder: &Path, file: &PolicyFile, history: &History) -> io::Result<()> {
     let policy = file_name(&file.digest);
     let signature = file.signature.as_ref().map(|_| signature_name(&policy));
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
+        let digest = name.to_str().and_then(|name| name.split('.').next()).unwrap_or_default();
+        if name == *history::FILE || history.needs(digest) {
+            continue;
+        }
         if name != *RECORD && name != *policy && signature.as_ref().is_none_or(|signature| name != **signature) {
             fs::remove_file(entry.path())?;
         }
@@ -191,14 +250,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_last_is_read_back_and_the_rest_is_gone() {
+    fn what_was_kept_last_is_read_back_and_some_versions_before_it() {
         let state = tempfile::tempdir().unwrap();
         let store = LastGoodStore::new(Some(state.path()));
         assert_eq!(store.read("orders", LIMIT), Ok(None));
         store.keep("orders", &good("one")).unwrap();
         store.keep("orders", &good("two")).unwrap();
         assert_eq!(store.read("orders", LIMIT), Ok(Some(good("two"))));
-        assert_eq!(fs::read_dir(state.path().join("policies/orders")).unwrap().count(), 2);
+        assert_eq!(store.history("orders").unwrap().previous.len(), 1, "a version to go back to");
+        for text in ["three", "four", "five", "six", "seven"] {
+            store.keep("orders", &good(text)).unwrap();
+        }
+        let files = fs::read_dir(state.path().join("policies/orders")).unwrap().count();
+        assert_eq!(files, 2 + 6, "two records, what is live, and five versions before it");
+        let previous = &store.history("orders").unwrap().previous[0];
+        assert_eq!(store.read_previous("orders", previous, LIMIT), Ok(good("six")));
     }
 
     #[test]
@@ -216,7 +282,8 @@ mod tests {
         assert_eq!(store.read("orders", LIMIT), Ok(Some(good("one"))));
         store.keep("orders", &signed).unwrap();
         store.keep("orders", &good("two")).unwrap();
-        assert_eq!(fs::read_dir(state.path().join("policies/orders")).unwrap().count(), 2);
+        let previous = &store.history("orders").unwrap().previous[0];
+        assert_eq!(store.read_previous("orders", previous, LIMIT), Ok(signed), "with its signature");
     }
 
     #[test]

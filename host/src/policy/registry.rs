@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::candidate::{CandidatePlan, Shadows};
 use super::decision_threads::DecisionThreads;
 use super::engine::Engine;
 use super::route_record::RouteRecord;
@@ -29,7 +30,7 @@ use super::trust::{FileDigest, Trust};
 use crate::observer::Observer;
 pub use handle::PolicyHandle;
 use handle::Slot;
-use reloader::{Reconfigure, Reloader};
+use reloader::{Command, Reloader};
 
 /// What a route's policy is made from.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,21 @@ pub struct RoutePolicy {
     pub policy_digest: Option<FileDigest>,
     /// Handed to the policy as they are.
     pub settings: Value,
+    /// How a candidate is tried, where there is one.
+    pub candidate: CandidatePlan,
+}
+
+/// What a person can do about a candidate, or about a policy that went live too soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CandidateAction {
+    /// The candidate goes live now.
+    Promote,
+    /// It is neither promoted nor rolled back by itself.
+    Hold,
+    /// It is again.
+    Resume,
+    /// The candidate is taken back; without one, the live policy is, and the version before it goes live.
+    RollBack,
 }
 
 /// Where policies come from and how closely they are watched.
@@ -82,7 +98,7 @@ pub struct Policies(Arc<Shared>);
 struct Shared {
     handles: HashMap<String, PolicyHandle>,
     status: Arc<ArcSwap<PoliciesStatus>>,
-    commands: mpsc::Sender<Reconfigure>,
+    commands: mpsc::Sender<Command>,
     stop: CancellationToken,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -100,9 +116,11 @@ impl Policies {
         observer: Observer,
     ) -> anyhow::Result<Self> {
         let threads = Arc::new(DecisionThreads::start(engine.limits().threads));
+        let shadows = Arc::new(Shadows::start());
         let mut handles = HashMap::new();
         for route in &routes {
-            let handle = PolicyHandle::new(Slot::new(&route.record.name), Arc::clone(&threads));
+            let slot = Slot::new(&route.record.name);
+            let handle = PolicyHandle::new(slot, Arc::clone(&threads), Arc::clone(&shadows), observer.clone());
             let other = handles.insert(route.record.name.clone(), handle);
             ensure!(other.is_none(), "two routes are named {:?}; give each a name of its own", route.record.name);
         }
@@ -131,16 +149,32 @@ impl Policies {
     /// says so; a restart does not bring it back.
     pub async fn reconfigure(&self, trust: Trust, routes: Vec<RoutePolicy>) {
         let (done, answer) = oneshot::channel();
-        let asked = self.0.commands.send(Reconfigure { trust, routes, done }).await;
+        let asked = self.0.commands.send(Command::Reconfigure { trust, routes, done }).await;
         if asked.is_err() || answer.await.is_err() {
             tracing::warn!("the policies were not reconfigured, since the host is shutting down");
         }
     }
 
+    /// Does something about the candidate of a route, and says what was done.
+    ///
+    /// # Errors
+    /// Why it cannot be done, and what can.
+    pub async fn steer(&self, route: &str, action: CandidateAction) -> Result<String, String> {
+        let (done, answer) = oneshot::channel();
+        let gone = || "the host is shutting down".to_owned();
+        let command = Command::Steer { route: route.to_owned(), action, done };
+        self.0.commands.send(command).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
     /// What judges on each route, since when, and what is in the way.
     #[must_use]
     pub fn status(&self) -> PoliciesStatus {
-        PoliciesStatus::clone(&self.0.status.load())
+        let mut status = PoliciesStatus::clone(&self.0.status.load());
+        for candidate in status.routes.iter_mut().filter_map(|route| route.candidate.as_mut()) {
+            candidate.refresh();
+        }
+        status
     }
 
     /// Stops watching. Live revisions go on judging for those who hold a handle.

@@ -1,9 +1,11 @@
 //! Which policy judges on which route, as `/status` shows it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::candidate::{CandidatePlan, Tally, Trial};
 use super::engine::{Description, Start};
 use super::trust::{FileDigest, KeyId, Trust};
 use crate::timestamp::{Timestamp, as_text};
@@ -50,6 +52,12 @@ pub struct RoutePolicyStatus {
     /// What judges now; absent where no policy could be loaded yet.
     #[serde(flatten)]
     pub live: Option<LiveStatus>,
+    /// What is tried in its place, or beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<CandidateStatus>,
+    /// Why there is a candidate's file and no candidate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidate_error: Option<LastError>,
     /// Why the configured policy and settings are not, or not wholly, what judges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<LastError>,
@@ -74,6 +82,45 @@ pub struct LiveStatus {
     pub start: Start,
 }
 
+/// A candidate that is tried.
+#[derive(Debug, Clone, Serialize)]
+pub struct CandidateStatus {
+    /// The revision, as in headers and logs.
+    pub revision: String,
+    /// SHA-256 of the policy's bytes.
+    pub file_digest: String,
+    /// Since when it is asked.
+    #[serde(serialize_with = "as_text")]
+    pub since: Timestamp,
+    /// How it is tried.
+    pub plan: CandidatePlan,
+    /// It is neither promoted nor rolled back by itself.
+    pub held: bool,
+    /// What has come of it so far.
+    pub tally: Tally,
+    #[serde(skip)]
+    pub(super) trial: Arc<Trial>,
+}
+
+impl CandidateStatus {
+    pub(super) fn new(trial: &Arc<Trial>) -> Self {
+        Self {
+            revision: trial.revision.maker().revision.clone(),
+            file_digest: trial.revision.file_digest().to_owned(),
+            since: trial.since,
+            plan: trial.plan.clone(),
+            held: trial.is_held(),
+            tally: trial.so_far(),
+            trial: Arc::clone(trial),
+        }
+    }
+
+    /// What has come of it by now.
+    pub(super) fn refresh(&mut self) {
+        (self.held, self.tally) = (self.trial.is_held(), self.trial.so_far());
+    }
+}
+
 /// Where a policy's bytes came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -84,6 +131,10 @@ pub enum Source {
     Embedded,
     /// The state folder, since what is configured could not be used.
     LastGood,
+    /// A candidate that was promoted; the file in the folder is the one that it was promoted past.
+    Promoted,
+    /// The state folder, since a later version was taken back.
+    Previous,
 }
 
 impl Source {
@@ -94,6 +145,8 @@ impl Source {
             Self::Folder => "from the policies folder",
             Self::Embedded => "part of the program",
             Self::LastGood => "the last good one, from the state folder",
+            Self::Promoted => "a candidate that was promoted",
+            Self::Previous => "an earlier version, from the state folder",
         }
     }
 }

@@ -338,7 +338,7 @@ impl Life<'_> {
                 self.ticket = ticket;
                 self.begin(async move {
                     let begin = Instant::now();
-                    let decision = route.judge.decide(&failure).await;
+                    let decision = route.judge.decide_recorded(&failure, ticket).await;
                     route.metrics.observe_decision(begin.elapsed());
                     if let (Some(journal), Some(ticket)) = (route.observer.journal(), ticket) {
                         journal.failed(ticket, &route.spec.name, &failure, &decision);

@@ -108,7 +108,7 @@ pub(super) fn event(span: &mut Span, event: &EventKind) {
             ];
             span.add_event("publish-failed", said);
         }
-        EventKind::Skipped { .. } | EventKind::PolicySwapped { .. } => {}
+        EventKind::Skipped { .. } | EventKind::PolicySwapped { .. } | EventKind::CandidateChanged { .. } => {}
     }
 }
 

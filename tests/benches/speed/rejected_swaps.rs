@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use reprieve::failure::Failure;
 use reprieve::observer::Observer;
+use reprieve::policy::candidate::CandidatePlan;
 use reprieve::policy::embedded;
 use reprieve::policy::engine::{Engine, EngineLimits};
 use reprieve::policy::registry::{Policies, PolicyHandle, PolicySettings, RoutePolicy};
@@ -40,6 +41,7 @@ async fn measure_in(folder: &Path, table: &mut Table) -> anyhow::Result<()> {
         policy: Some("live".to_owned()),
         settings: fixture::twenty_rules(),
         policy_digest: None,
+        candidate: CandidatePlan::default(),
     };
     let policies =
         Policies::start(Engine::new(EngineLimits::default())?, settings, vec![route], Observer::new()).await?;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use reprieve::observer::Observer;
+use reprieve::policy::candidate::CandidatePlan;
 use reprieve::policy::engine::{Engine, EngineLimits};
 use reprieve::policy::registry::{Policies, PolicySettings, RoutePolicy};
 use reprieve::policy::route_record::RouteRecord;
@@ -93,7 +94,13 @@ fn sharing(number: u32) -> RoutePolicy {
         max_retry_delay: Duration::ZERO,
         max_body: 0,
     };
-    RoutePolicy { record, policy: Some("shared".into()), policy_digest: None, settings: Value::Null }
+    RoutePolicy {
+        record,
+        policy: Some("shared".into()),
+        policy_digest: None,
+        settings: Value::Null,
+        candidate: CandidatePlan::default(),
+    }
 }
 
 /// The message, but for how far the host came in time.

@@ -231,6 +231,9 @@ fn every_metric() -> String {
     observer.metrics().set_dead_letter_depth(&route, "default", "orders.dlq", Some(1));
     observer.metrics().spans_lost().count("queue-full", 1);
     observer.metrics().journal().lost("queue-full", 1);
+    let candidate = observer.metrics().candidate(&route, "canary");
+    candidate.decided("changed", std::time::Duration::ZERO);
+    candidate.changed("retry", "drop");
     for event in [
         EventKind::Parked { subject: subject.clone(), ruling: ruling.clone(), file: "orders-1.json".into() },
         EventKind::Dropped { subject: subject.clone(), ruling: ruling.clone() },

@@ -8,6 +8,7 @@ use reprieve_sdk::RetryPolicy;
 use serde_json::{Map, Value};
 use toml::Spanned;
 
+use super::candidate::read_candidate;
 use super::deduplicate::read_deduplicate;
 use super::ordering::{Flow, read_flow};
 use super::{DeduplicateConfig, RequeueConfig, RouteConfig};
@@ -20,6 +21,7 @@ use crate::config::suggestion::suggest;
 use crate::config::tiers::read_route_tiers;
 use crate::config::trust::read_digest;
 use crate::config::{EnvelopeConfig, HandlerConfig};
+use crate::policy::candidate::CandidatePlan;
 use crate::policy::trust::FileDigest;
 use crate::topic::Tier;
 
@@ -44,6 +46,7 @@ pub(in crate::config) struct WrittenRoute<'d> {
     pub(in crate::config) group: Option<Spanned<&'d str>>,
     pub(in crate::config) flow: Flow,
     retry: RetryPolicy,
+    candidate: CandidatePlan,
     settings: Value,
     header_prefix: String,
     requeue: RequeueConfig,
@@ -88,6 +91,7 @@ impl<'d> WrittenRoute<'d> {
                 None => defaults.clone(),
             },
             settings: read_settings(&section),
+            candidate: read_candidate(&section),
             header_prefix: read_header_prefix(&section),
             envelope: read_envelope(&section),
             requeue: read_requeue(&section),
@@ -120,6 +124,7 @@ impl<'d> WrittenRoute<'d> {
             tiers: self.tiers,
             retry: self.retry,
             settings: self.settings,
+            candidate: self.candidate,
             header_prefix: self.header_prefix,
             envelope: self.envelope.map(Spanned::into_inner).unwrap_or_default(),
             requeue: self.requeue,

@@ -11,7 +11,7 @@ fn page() -> String {
 }
 
 /// The page's headings, what their keys begin with there, and a table with a key in it that nobody knows.
-const TABLES: [(&str, &str, &str); 23] = [
+const TABLES: [(&str, &str, &str); 24] = [
     ("The file", "", "UNKNOWN = 1"),
     ("`[host]`", "", "[host]\nUNKNOWN = 1"),
     ("`[policies]`", "", "[policies]\nUNKNOWN = 1"),
@@ -27,6 +27,7 @@ const TABLES: [(&str, &str, &str); 23] = [
     ("`[defaults]`", "", "[defaults]\nUNKNOWN = 1"),
     ("`[[routes]]`", "", "[[routes]]\nUNKNOWN = 1"),
     ("`[[routes]]`", "requeue.", "[[routes]]\nrequeue = { UNKNOWN = 1 }"),
+    ("`[[routes]]`", "candidate.", "[[routes]]\ncandidate = { UNKNOWN = 1 }"),
     ("`[[routes]]`", "deduplicate.", "[[routes]]\ndeduplicate = { UNKNOWN = 1 }"),
     ("A dead-letter topic", "", "[[routes]]\ndead_letters = { default = { UNKNOWN = 1 } }"),
     ("`handler`, `kind = \"http\"`", "", "[[routes]]\nhandler = { kind = \"http\", UNKNOWN = 1 }"),

@@ -42,3 +42,17 @@ pub(super) struct SkipLabels {
     pub(super) route: Arc<str>,
     pub(super) why: &'static str,
 }
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct CandidateLabels {
+    pub(super) route: Arc<str>,
+    pub(super) mode: &'static str,
+    pub(super) result: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct ChangeLabels {
+    pub(super) route: Arc<str>,
+    pub(super) from: &'static str,
+    pub(super) to: &'static str,
+}

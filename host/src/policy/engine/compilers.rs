@@ -35,8 +35,9 @@ impl Compilers {
     }
 }
 
+/// Lowers the priority of this thread below that of threads that decide.
 #[cfg(unix)]
-fn give_way() {
+pub(in crate::policy) fn give_way() {
     use thread_priority::unix::{set_thread_priority_and_policy, thread_native_id};
     use thread_priority::{NormalThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy};
 
@@ -53,7 +54,7 @@ fn give_way() {
 }
 
 #[cfg(not(unix))]
-fn give_way() {}
+pub(in crate::policy) fn give_way() {}
 
 /// The nice value that the thread has already, where it can be known.
 #[cfg(unix)]

@@ -28,8 +28,8 @@ const MAX_STACK: usize = 512 * 1024;
 /// Of an instance's memory, what is wiped for the next rather than given back and faulted in again. More than nearly
 /// every policy touches.
 const KEEP_RESIDENT: usize = 1024 * 1024;
-/// Instances beyond the decision threads': one that is being loaded, and callers with threads of their own.
-const SPARE_SLOTS: usize = 2;
+/// Instances beyond the decision threads': one that is being loaded, the shadows' one, and callers with threads of their own.
+const SPARE_SLOTS: usize = 3;
 /// Memories that are kept for each decision thread, so that one which decides for this many policies in turn need not map
 /// their snapshots anew. At least [`MAX_MEMORIES`].
 const MEMORIES_PER_SLOT: u32 = 8;

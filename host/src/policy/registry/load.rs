@@ -8,6 +8,7 @@ use super::RoutePolicy;
 use super::admitted::Admitted;
 use super::reloader::Tools;
 use crate::policy::engine::{Candidate, Revision};
+use crate::policy::history::{History, Previous};
 use crate::policy::last_good::{LastGood, LastGoodStore};
 
 /// Runs `work` off the message path. A panic in it, which would be a bug, costs this one piece of work.
@@ -52,6 +53,29 @@ pub(super) async fn keep(store: &LastGoodStore, route: &Arc<str>, policy: &LastG
 pub(super) async fn read_kept(store: &LastGoodStore, route: &Arc<str>, limit: u64) -> Result<Option<LastGood>, String> {
     let (store, route) = (store.clone(), Arc::clone(route));
     off_path(move || store.read(&route, limit)).await?
+}
+
+/// Reads what the route's policies came to.
+pub(super) async fn read_history(store: &LastGoodStore, route: &Arc<str>) -> Result<History, String> {
+    let (store, route) = (store.clone(), Arc::clone(route));
+    off_path(move || store.history(&route)).await?
+}
+
+/// Puts it on disk.
+pub(super) async fn keep_history(store: &LastGoodStore, route: &Arc<str>, history: &History) -> Result<(), String> {
+    let (store, route, history) = (store.clone(), Arc::clone(route), history.clone());
+    off_path(move || store.keep_history(&route, &history)).await?
+}
+
+/// Reads a version that was live before.
+pub(super) async fn read_previous(
+    store: &LastGoodStore,
+    route: &Arc<str>,
+    previous: &Previous,
+    limit: u64,
+) -> Result<LastGood, String> {
+    let (store, route, previous) = (store.clone(), Arc::clone(route), previous.clone());
+    off_path(move || store.read_previous(&route, &previous, limit)).await?
 }
 
 /// The same policy with other settings.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,7 @@ use super::load::off_path;
 use super::refused_files::RefusedFiles;
 use super::route_state::{Found, Patience, RouteState};
 use super::unused::Unused;
-use super::{PolicySettings, RoutePolicy};
+use super::{CandidateAction, PolicySettings, RoutePolicy};
 use crate::observer::Observer;
 use crate::policy::embedded;
 use crate::policy::engine::Engine;
@@ -33,11 +33,10 @@ const SHORTEST_RESCAN: Duration = Duration::from_millis(10);
 /// What can be added to any time that the clock shows.
 const LONGEST_INTERVAL: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// New configurations, and whom to tell once they have been looked at.
-pub(super) struct Reconfigure {
-    pub(super) trust: Trust,
-    pub(super) routes: Vec<RoutePolicy>,
-    pub(super) done: oneshot::Sender<()>,
+/// What the operator wants, and whom to tell once it is done.
+pub(super) enum Command {
+    Reconfigure { trust: Trust, routes: Vec<RoutePolicy>, done: oneshot::Sender<()> },
+    Steer { route: String, action: CandidateAction, done: oneshot::Sender<Result<String, String>> },
 }
 
 /// What every reload needs.
@@ -49,6 +48,8 @@ pub(super) struct Tools {
     pub(super) refused_files: RefusedFiles,
     pub(super) observer: Observer,
     pub(super) debounce: Duration,
+    /// Told when a candidate should be promoted or taken back.
+    pub(super) due: Arc<Notify>,
 }
 
 impl Tools {
@@ -59,6 +60,8 @@ impl Tools {
             (Source::Folder, None) => format!("{policy}.wasm"),
             (Source::Embedded, _) => format!("the embedded policy {policy}"),
             (Source::LastGood, _) => format!("the last good copy of {policy}.wasm"),
+            (Source::Promoted, _) => format!("the promoted candidate of {policy}.wasm"),
+            (Source::Previous, _) => format!("the kept version of {policy}.wasm"),
         }
     }
 }
@@ -105,6 +108,7 @@ impl Reloader {
                 refused_files: RefusedFiles::default(),
                 observer,
                 debounce: settings.debounce.min(LONGEST_INTERVAL),
+                due: Arc::default(),
             },
             rescan: settings.rescan.clamp(SHORTEST_RESCAN, LONGEST_INTERVAL),
             folder: settings.folder.map(|path| WatchedFolder {
@@ -123,7 +127,8 @@ impl Reloader {
     }
 
     /// Reloads whenever there is a reason, until told to stop.
-    pub(super) async fn run(mut self, mut asked: mpsc::Receiver<Reconfigure>) {
+    pub(super) async fn run(mut self, mut asked: mpsc::Receiver<Command>) {
+        let due = Arc::clone(&self.tools.due);
         let mut rescan = interval_at(Instant::now() + self.rescan, self.rescan);
         rescan.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -132,9 +137,22 @@ impl Reloader {
                 biased;
                 () = self.stop.cancelled() => return,
                 request = asked.recv() => match request {
-                    Some(request) => self.reconfigure(request).await,
+                    Some(Command::Reconfigure { trust, routes, done }) => {
+                        self.reconfigure(trust, routes).await;
+                        // Whoever asked may have gone.
+                        let _ = done.send(());
+                    }
+                    Some(Command::Steer { route, action, done }) => {
+                        let _ = done.send(self.steer(&route, action).await);
+                    }
                     None => return,
                 },
+                () = due.notified() => {
+                    for route in &mut self.routes {
+                        route.take_turn(&self.tools).await;
+                    }
+                    self.publish();
+                }
                 () = self.hinted.changed() => {
                     let stop = self.stop.clone();
                     if stop.run_until_cancelled(self.hinted.settle(self.tools.debounce)).await.is_some() {
@@ -161,12 +179,23 @@ impl Reloader {
         self.routes.iter().for_each(RouteState::announce_pin);
     }
 
-    async fn reconfigure(&mut self, request: Reconfigure) {
-        if *self.tools.trust != request.trust {
-            let before = std::mem::replace(&mut self.tools.trust, Arc::new(request.trust));
+    async fn steer(&mut self, route: &str, action: CandidateAction) -> Result<String, String> {
+        let named = self.routes.iter_mut().find(|state| **state.route() == *route);
+        let Some(state) = named else {
+            let names: Vec<_> = self.routes.iter().map(|state| state.route().as_ref()).collect();
+            return Err(format!("there is no route {route:?}; this host has {}", names.join(", ")));
+        };
+        let said = state.steer(action, &self.tools).await;
+        self.publish();
+        said
+    }
+
+    async fn reconfigure(&mut self, trust: Trust, routes: Vec<RoutePolicy>) {
+        if *self.tools.trust != trust {
+            let before = std::mem::replace(&mut self.tools.trust, Arc::new(trust));
             announce::trust(Some(&before), &self.tools.trust);
         }
-        for configured in request.routes {
+        for configured in routes {
             let name = configured.record.name.as_str();
             match self.routes.iter_mut().find(|route| **route.route() == *name) {
                 Some(route) => route.configure(configured),
@@ -174,8 +203,6 @@ impl Reloader {
             }
         }
         self.load_all().await;
-        // Whoever asked may have gone.
-        let _ = request.done.send(());
     }
 
     async fn reload(&mut self, patience: Patience) {
@@ -196,10 +223,13 @@ impl Reloader {
                 }
             };
             look_again |= self.routes[index].look(found, patience, &self.tools).await;
+            let candidate = self.find_candidate(&self.routes[index]).await;
+            look_again |= self.routes[index].look_at_candidate(candidate, patience, &self.tools).await;
             self.publish();
         }
         self.look_again = look_again.then(|| Instant::now() + self.tools.debounce);
-        let named: BTreeSet<_> = self.routes.iter().filter_map(|route| route.policy().map(str::to_owned)).collect();
+        let names = |route: &RouteState| [route.policy().map(str::to_owned), Some(route.candidate_name())];
+        let named: BTreeSet<_> = self.routes.iter().flat_map(names).flatten().collect();
         self.unused.scanned(self.listing.policies.difference(&named).cloned().collect());
         self.publish();
     }
@@ -251,6 +281,24 @@ impl Reloader {
             Ok(Err(ReadError::Missing(text))) => Found::Missing(text),
             Ok(Err(error @ ReadError::Unusable { .. })) => Found::Unusable(error.to_string()),
             Err(text) => Found::Unusable(text),
+        }
+    }
+
+    /// Reads a route's candidate; `None` where none is there.
+    async fn find_candidate(&self, route: &RouteState) -> Option<Found> {
+        let folder = self.folder.as_ref().filter(|folder| folder.unreadable.is_none())?;
+        let name = route.candidate_name();
+        let is_there = match name.strip_suffix(".next") {
+            Some(policy) => self.listing.candidates.contains(policy),
+            None => self.listing.policies.contains(&name),
+        };
+        let path = is_there.then(|| folder.status.path.join(format!("{name}.wasm")))?;
+        let (trust, limit) = (Arc::clone(&self.tools.trust), self.tools.engine.limits().file_size as u64);
+        match off_path(move || folder::read_for(&trust, &path, limit)).await {
+            Ok(Ok(file)) => Some(Found::File(Source::Folder, file)),
+            Ok(Err(ReadError::Missing(_))) => None,
+            Ok(Err(error @ ReadError::Unusable { .. })) => Some(Found::Unusable(error.to_string())),
+            Err(text) => Some(Found::Unusable(text)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the registry knows of one route, and the one place that decides what becomes live.
 
+mod candidate;
 mod fall_back;
 mod refused;
 
@@ -12,14 +13,16 @@ use super::announce;
 use super::handle::Slot;
 use super::load::{keep, load};
 use super::reloader::Tools;
-use crate::event::{EventKind, SwappedFile};
+use crate::event::EventKind;
 use crate::policy::embedded;
 use crate::policy::engine::Revision;
 use crate::policy::folder::PolicyFile;
+use crate::policy::history::History;
 use crate::policy::last_good::LastGood;
 use crate::policy::status::{LastError, LiveStatus, RoutePolicyStatus, Source};
 use crate::policy::trust::FileDigest;
 use crate::timestamp::Timestamp;
+use candidate::{NotTried, Tried};
 use refused::{Pair, Refusal, Refused};
 
 /// What is where the route's policy should be.
@@ -48,6 +51,12 @@ pub(super) struct RouteState {
     refused: Option<Refused>,
     /// Why what is live could not be kept for the next start.
     unkept: Option<LastError>,
+    /// The digest of the file in the folder, as it was last seen.
+    in_folder: Option<String>,
+    /// What the state folder knows of earlier versions; `None` before it was read.
+    history: Option<History>,
+    tried: Option<Tried>,
+    not_tried: Option<NotTried>,
 }
 
 struct Live {
@@ -61,7 +70,18 @@ struct Live {
 impl RouteState {
     pub(super) fn new(slot: Arc<Slot>, configured: RoutePolicy) -> Self {
         let configured = Arc::new(configured);
-        Self { slot, configured, generation: 0, live: None, refused: None, unkept: None }
+        Self {
+            slot,
+            configured,
+            generation: 0,
+            live: None,
+            refused: None,
+            unkept: None,
+            in_folder: None,
+            history: None,
+            tried: None,
+            not_tried: None,
+        }
     }
 
     pub(super) fn route(&self) -> &Arc<str> {
@@ -75,9 +95,14 @@ impl RouteState {
 
     /// Takes a new configuration. What was rejected is tried again even where nothing changed.
     pub(super) fn configure(&mut self, configured: RoutePolicy) {
-        self.refused = None;
+        (self.refused, self.not_tried) = (None, None);
         if *self.configured != configured {
             let before = std::mem::replace(&mut self.configured, Arc::new(configured));
+            // Another plan for candidates is no other policy.
+            let as_before = RoutePolicy { candidate: before.candidate.clone(), ..RoutePolicy::clone(&self.configured) };
+            if as_before == *before {
+                return;
+            }
             self.generation += 1;
             let (before, now) = (before.policy_digest.as_ref(), self.configured.policy_digest.as_ref());
             if before != now {
@@ -94,6 +119,12 @@ impl RouteState {
     /// Makes the pair of `found` and the configured settings live, unless it is already or was rejected before.
     /// Returns whether to look again soon.
     pub(super) async fn look(&mut self, found: &Found, patience: Patience, tools: &Tools) -> bool {
+        self.remember(tools).await;
+        if let Found::File(Source::Folder | Source::Embedded, file) = found {
+            self.in_folder = Some(file.digest.clone());
+        }
+        let promoted = self.promoted(found, tools).await;
+        let found = promoted.as_ref().unwrap_or(found);
         let admitted = self.admitted(found, tools).await;
         let content = match &admitted {
             Ok(admitted) => &admitted.policy().file.digest,
@@ -141,6 +172,9 @@ impl RouteState {
             Found::Missing(text) | Found::Unusable(text) => return Err(text.clone()),
         };
         let settings = self.configured.settings.clone();
+        if let Some(refusal) = self.history.as_ref().and_then(|history| history.refusal(&file.digest)) {
+            return Err(format!("{}: {refusal}", tools.title(self.policy_name(), source)));
+        }
         let policy = LastGood { policy: self.policy_name().to_owned(), file, settings };
         admit(tools, &self.configured, source, policy).await
     }
@@ -189,12 +223,7 @@ impl RouteState {
             "policy loaded"
         );
         let to = revision.maker().as_ref().clone();
-        let file = SwappedFile {
-            digest: policy.file.digest.clone(),
-            size: policy.file.bytes.len() as u64,
-            signed_by: admitted.signed_by().map(|key| key.to_string()),
-            source: admitted.source().name(),
-        };
+        let file = candidate::facts(&admitted);
         tools.observer.emit(self.route(), EventKind::PolicySwapped { from: before, to, file });
         self.live = Some(Live { pair, since: Timestamp::now(), revision, admitted });
         Ok(())
@@ -232,6 +261,8 @@ impl RouteState {
                 signed_by: live.admitted.signed_by(),
                 start: live.revision.start(),
             }),
+            candidate: self.candidate_status(),
+            candidate_error: self.candidate_error(),
             last_error: refused.or(self.unkept.as_ref()).cloned(),
         }
     }

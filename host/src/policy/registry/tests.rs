@@ -1,5 +1,6 @@
 //! Swapping, as an operator does it: with files in a folder and settings in a configuration.
 
+mod candidates;
 mod cases;
 mod changes;
 mod last_good;

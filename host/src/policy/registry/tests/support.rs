@@ -10,8 +10,9 @@ use tempfile::TempDir;
 use tokio::sync::broadcast;
 
 pub(super) use super::tiny_policy::policy;
-use crate::event::{Event, EventKind};
+use crate::event::{CandidateStep, Event, EventKind};
 use crate::observer::Observer;
+use crate::policy::candidate::CandidatePlan;
 use crate::policy::engine::{Engine, EngineLimits};
 use crate::policy::folder::PolicyFile;
 use crate::policy::registry::{Policies, PolicySettings, RoutePolicy};
@@ -55,6 +56,7 @@ pub(super) fn route(name: &str, policy: Option<&str>) -> RoutePolicy {
         policy: policy.map(str::to_owned),
         policy_digest: None,
         settings: json!({}),
+        candidate: CandidatePlan::default(),
     }
 }
 
@@ -177,6 +179,16 @@ impl Running {
             last.1.elapsed() > DEBOUNCE * 6
         })
         .await;
+    }
+
+    /// Steps of candidates since the last question.
+    pub(super) fn steps(&mut self) -> Vec<CandidateStep> {
+        let events = std::iter::from_fn(|| self.events.try_recv().ok());
+        let step = |event: Arc<Event>| match event.kind {
+            EventKind::CandidateChanged { step, .. } => Some(step),
+            _ => None,
+        };
+        events.filter_map(step).collect()
     }
 
     /// The swaps since the last question.
