@@ -93,7 +93,7 @@ impl Past {
         let due = time(&names.due);
         let latest = arrival.at.after(rules.max_delay);
         Self {
-            attempts: headers.get(&names.attempts).and_then(count).unwrap_or(0),
+            attempts: attempts(&arrival.message, rules),
             tier: headers.text(&names.tier).map(str::to_owned),
             due: due.map(|due| due.min(latest)),
             due_is_foreign: due.is_some_and(|due| due > latest),
@@ -103,6 +103,13 @@ impl Past {
             origin_noted: true,
         }
     }
+}
+
+/// The attempts that its headers count (rule 9).
+pub(crate) fn attempts(message: &Message, rules: &Rules) -> u32 {
+    let (headers, names) = (&message.headers, &rules.names);
+    let is_ours = !headers.is_empty() && headers.text(&names.route) == Some(&*rules.route);
+    is_ours.then(|| headers.get(&names.attempts).and_then(count)).flatten().unwrap_or(0)
 }
 
 /// The latest that the message can expire by its own expiration. The broker counts from the moment it entered the

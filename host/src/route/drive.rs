@@ -17,7 +17,7 @@ use super::suspects::{Part, Turn};
 use super::{Route, RouteWork, park};
 use crate::broker::{Delivery, Earlier, SettleError, Settlement, Settler};
 use crate::delivery::{
-    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work,
+    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work, attempts,
 };
 use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
@@ -109,7 +109,8 @@ impl Route {
         }
         epoch.note_ack(&delivery.message, &self.memory);
         let id = delivery.message.id.clone();
-        let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt: 0 };
+        let attempt = attempts(&delivery.message, &epoch.rules);
+        let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt };
         self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why });
     }
 
