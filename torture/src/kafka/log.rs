@@ -37,6 +37,11 @@ impl Log {
         self.positions.retain(|(read, _), _| *read != topic);
     }
 
+    /// What is read next of a partition; `None` where nothing of it was read.
+    pub(super) fn position(&self, partition: (&'static str, i32)) -> Option<i64> {
+        self.positions.get(&partition).copied()
+    }
+
     /// Whether the record at this place was not read before.
     pub(super) fn is_next(&self, (topic, partition, offset): Place) -> bool {
         offset >= self.positions.get(&(topic, partition)).copied().unwrap_or(0)

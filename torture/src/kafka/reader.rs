@@ -9,7 +9,7 @@ use rdkafka::message::BorrowedMessage;
 use rdkafka::{Message as _, Offset, TopicPartitionList};
 use tokio::sync::watch;
 use tokio::task::block_in_place;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::lock;
 use super::log::{Log, Record};
@@ -20,6 +20,8 @@ use crate::books::{Books, DeadLetter, id};
 /// Between looks whether the topic is there.
 const PAUSE: Duration = Duration::from_millis(200);
 const ANSWER: Duration = Duration::from_secs(2);
+/// After this time without a record another client reads on.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// Reads for ever. After the topic was `deleted`, what is there under its name is read from its begin.
 pub(super) async fn read(
@@ -33,7 +35,7 @@ pub(super) async fn read(
         tokio::select! {
             changed = deleted.changed() => if changed.is_err() { return },
             failed = read_on(server, topic, log, books) => {
-                // It fails only before it reads: the broker is down, or the topic not there. The rest is waited for.
+                // The broker is down, the topic is not there or another one, or nothing came for a while.
                 drop(failed);
                 sleep(PAUSE).await;
             }
@@ -52,13 +54,15 @@ async fn read_on(server: &str, topic: &'static str, log: &Mutex<Log>, books: &Bo
     ensure!(partitions > 0, "there is no topic {topic} yet");
     let mut places = TopicPartitionList::new();
     places.add_partition_range(topic, 0, i32::try_from(partitions)? - 1);
-    places.set_all_offsets(Offset::Beginning)?;
+    for mut place in places.elements() {
+        let read = lock(log).position((topic, place.partition()));
+        place.set_offset(read.map_or(Offset::Beginning, Offset::Offset))?;
+    }
     consumer.assign(&places)?;
     loop {
-        // Errors are of the kind that passes: the reader goes on where it was.
-        if let Ok(record) = consumer.recv().await {
-            write_down(&record, topic, log, books);
-        }
+        // A client can go on waiting for a topic that was made anew under its name, and say nothing of it.
+        let record = timeout(SILENCE, consumer.recv()).await.context("nothing came")??;
+        write_down(&record, topic, log, books);
     }
 }
 
