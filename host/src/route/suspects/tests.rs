@@ -189,7 +189,7 @@ async fn what_waits_for_a_suspect_has_its_turn_before_the_next_suspect() {
     let mut waiting = std::pin::pin!(other.turn());
     assert!(tokio::time::timeout(Duration::from_secs(1), waiting.as_mut()).await.is_err(), "a suspect is alone");
     drop(alone);
-    let first = waiting.await;
+    let first = tokio::time::timeout(Duration::from_secs(1), waiting).await.expect("it is before the next suspect");
     assert!(tokio::time::timeout(Duration::from_secs(1), next.as_mut()).await.is_err(), "another runs");
     drop(first);
     next.await;
@@ -204,8 +204,13 @@ async fn a_suspect_that_goes_on_for_long_has_others_for_company_and_no_suspect()
     let alone = suspect.turn().await;
     let mut next = std::pin::pin!(next.turn());
     let mut attempt = std::pin::pin!(alone.hold(std::future::pending::<()>()));
-    let both = async { tokio::join!(attempt.as_mut(), next.as_mut()) };
-    assert!(tokio::time::timeout(LONGEST_ALONE * 3, both).await.is_err());
+    let either = async {
+        tokio::select! {
+            () = attempt.as_mut() => {}
+            _ = next.as_mut() => {}
+        }
+    };
+    assert!(tokio::time::timeout(LONGEST_ALONE * 3, either).await.is_err(), "the next suspect has its turn after it");
     assert!(other.turn_now().is_some(), "it waits for the suspect, and nobody for it");
 }
 
