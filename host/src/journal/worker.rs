@@ -68,6 +68,8 @@ pub(super) struct Worker {
     refused: Option<Instant>,
     said: Option<Instant>,
     pruned: Option<Instant>,
+    /// What candidates said of failures that had not come yet.
+    early: Vec<(u64, Candidate)>,
 }
 
 struct Open {
@@ -82,7 +84,18 @@ impl Worker {
         metrics: JournalMetrics,
         trouble: Arc<Mutex<Option<String>>>,
     ) -> Self {
-        Self { settings, bytes, metrics, trouble, open: None, base: None, refused: None, said: None, pruned: None }
+        Self {
+            settings,
+            bytes,
+            metrics,
+            trouble,
+            open: None,
+            base: None,
+            refused: None,
+            said: None,
+            pruned: None,
+            early: Vec::new(),
+        }
     }
 
     /// Until nobody is left who could tell anything. `runtime` is for the waiting alone.
@@ -114,6 +127,12 @@ impl Worker {
         if self.is_open() {
             for command in commands.drain(..) {
                 self.sort_in(command, &mut batch);
+            }
+            // A failure comes right after what its candidate said, if it comes at all.
+            for (id, candidate) in self.early.drain(..) {
+                if let Some(entry) = batch.entry(id) {
+                    entry.candidate.get_or_insert(candidate);
+                }
             }
         } else {
             for command in commands.drain(..) {
@@ -193,12 +212,14 @@ impl Worker {
         Ok(Open { log, key })
     }
 
-    fn write(&mut self, batch: Batch) {
+    fn write(&mut self, mut batch: Batch) {
         if self.is_open() && !batch.is_empty() {
             let count = batch.entries.len() as u64;
             let Some(Open { log, .. }) = &mut self.open else { return };
             match log.write(|to| batch.write(to)) {
-                Ok(()) => {
+                Ok(early) => {
+                    batch.candidates.retain(|(id, _)| early.contains(id));
+                    self.early = batch.candidates;
                     self.metrics.written(count);
                     self.is_well();
                 }
@@ -272,13 +293,20 @@ impl Batch {
         self.len() == 0
     }
 
-    fn write(&self, to: &super::log::Batch<'_>) -> rusqlite::Result<()> {
+    /// Gives the numbers of the failures that candidates spoke of and that are not in the journal.
+    fn write(&self, to: &super::log::Batch<'_>) -> rusqlite::Result<Vec<u64>> {
         self.entries.iter().try_for_each(|entry| to.add(entry))?;
         // Of entries that were dropped there is nothing to complete.
         self.outcomes.iter().try_for_each(|(id, outcome)| to.set_outcome(*id, outcome).map(drop))?;
-        self.candidates.iter().try_for_each(|(id, candidate)| to.set_candidate(*id, candidate).map(drop))?;
+        let mut early = Vec::new();
+        for (id, candidate) in &self.candidates {
+            if !to.set_candidate(*id, candidate)? {
+                early.push(*id);
+            }
+        }
         self.ends.iter().try_for_each(|end| to.add_end(end))?;
-        self.steps.iter().try_for_each(|step| to.add_step(step))
+        self.steps.iter().try_for_each(|step| to.add_step(step))?;
+        Ok(early)
     }
 }
 

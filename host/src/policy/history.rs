@@ -77,6 +77,15 @@ impl History {
         Some(format!("this very file was rolled back at {at} ({reason}); put another one there"))
     }
 
+    /// Why a file is not tried as a candidate, where it was promoted before: whatever is live by now came after it.
+    pub(super) fn is_spent(&self, digest: &str) -> Option<String> {
+        self.promoted.as_ref().filter(|promoted| promoted.digest == digest)?;
+        Some(
+            "this very file was promoted before, and what is live came after it; remove it, or put another one there"
+                .to_owned(),
+        )
+    }
+
     pub(super) fn roll_back(&mut self, digest: &str, reason: &str) {
         self.rolled_back.retain(|file| file.digest != digest);
         let (digest, reason) = (digest.to_owned(), reason.to_owned());

@@ -12,6 +12,7 @@ use reprieve::handler::closure::handler_fn;
 use reprieve::handler_error::HandlerError;
 use reprieve::host::{Host, HostSpec, HostedRoute};
 use reprieve::message::Message;
+use reprieve::policy::candidate::CandidatePlan;
 use reprieve::policy::engine::EngineLimits;
 use reprieve::policy::registry::PolicySettings;
 use reprieve::route::{RouteSpec, RouteWork};
@@ -36,6 +37,11 @@ pub(crate) struct Arena {
 
 impl Arena {
     pub(crate) async fn open(attacked: Vec<Attacked>) -> Self {
+        Self::open_with(attacked, CandidatePlan::default()).await
+    }
+
+    /// The same with a plan for the candidates of the attacked routes.
+    pub(crate) async fn open_with(attacked: Vec<Attacked>, candidate: CandidatePlan) -> Self {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("policies")).unwrap();
         let broker = MemoryBroker::default();
@@ -46,6 +52,7 @@ impl Arena {
             routes.push(HostedRoute {
                 policy: Some(name.to_owned()),
                 settings,
+                candidate: candidate.clone(),
                 ..HostedRoute::new(route(name, &broker))
             });
         }

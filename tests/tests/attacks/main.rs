@@ -5,6 +5,7 @@ mod candidates;
 mod compiled;
 mod handwritten;
 mod loading;
+mod trials;
 mod turn;
 
 use std::path::Path;

@@ -89,6 +89,25 @@ async fn outcomes_find_their_failures_in_the_same_batch_and_in_later_ones() {
 }
 
 #[tokio::test]
+async fn what_a_candidate_said_is_kept_until_its_failure_comes() {
+    let written = Written::new();
+    let journal = written.journal();
+    let ticket = journal.ticket();
+    let decision = decision();
+    let maker = crate::verdict::Maker { policy: "orders.next".into(), revision: "1".into() };
+    let said = crate::journal::Candidate {
+        mode: crate::journal::CandidateMode::Canary,
+        maker,
+        answer: decision.result.clone(),
+    };
+    journal.candidate(ticket, said.clone());
+    journal.flush(PATIENCE).await;
+    journal.failed(ticket, &"orders".into(), &failure(), &decision);
+    journal.flush(PATIENCE).await;
+    assert_eq!(written.entries().into_iter().map(|entry| entry.candidate).collect::<Vec<_>>(), [Some(said)]);
+}
+
+#[tokio::test]
 async fn a_new_start_goes_on_behind_the_last_entry() {
     let written = Written::new();
     for _ in 0..2 {

@@ -27,6 +27,8 @@ pub(in crate::policy) struct Trial {
     held: AtomicBool,
     /// It is asked no more.
     over: AtomicBool,
+    /// It should be promoted and cannot be at the moment.
+    put_off: AtomicBool,
     /// Told when a trial should come to an end.
     due: Arc<Notify>,
 }
@@ -56,6 +58,7 @@ impl Trial {
             tally: Mutex::default(),
             held: AtomicBool::new(false),
             over: AtomicBool::new(false),
+            put_off: AtomicBool::new(false),
             due,
         }
     }
@@ -110,7 +113,8 @@ impl Trial {
 
     fn turn_after(&self, tally: &Tally) -> Option<Turn> {
         let CandidatePlan { mode, promote_after, max_faults, max_changed, min_decisions, .. } = self.plan;
-        if mode == CandidateMode::Shadow || self.held.load(Ordering::Acquire) {
+        // What has gone too far already is taken back, even where somebody holds it right then.
+        if mode == CandidateMode::Shadow || self.is_held() && !self.is_over() {
             return None;
         }
         let Tally { decisions, changed, faults, .. } = *tally;
@@ -126,9 +130,20 @@ impl Trial {
             )));
         }
         let enough = promote_after.is_some_and(|enough| decisions >= enough.max(1));
-        enough.then(|| {
+        (enough && !self.put_off.load(Ordering::Acquire)).then(|| {
             Turn::Promote(format!("{decisions} decisions within bounds: {faults} faults, {changed} changed verdicts"))
         })
+    }
+
+    /// It is not promoted by itself until it may be tried again.
+    pub(in crate::policy) fn put_off_promotion(&self) {
+        self.put_off.store(true, Ordering::Release);
+    }
+
+    pub(in crate::policy) fn try_promotion_again(&self) {
+        if self.put_off.swap(false, Ordering::AcqRel) {
+            self.due.notify_one();
+        }
     }
 
     pub(in crate::policy) fn end(&self) {

@@ -80,8 +80,8 @@ impl PolicyHandle {
 
     /// The same; what a candidate said is recorded under `ticket`.
     pub async fn decide_recorded(&self, failure: Arc<Failure>, ticket: Option<Ticket>) -> Decision {
-        let trial = self.slot.candidate.load();
-        let Some(trial) = trial.as_ref().map(Arc::clone) else { return self.decide_live(failure).await };
+        // A guard would be held over the waits below, and a thread has few of them.
+        let Some(trial) = self.slot.candidate.load_full() else { return self.decide_live(failure).await };
         let record = || self.observer.journal().cloned().zip(ticket);
         if !trial.takes(&failure) {
             let decision = self.decide_live(Arc::clone(&failure)).await;

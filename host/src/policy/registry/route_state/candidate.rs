@@ -7,7 +7,7 @@ use super::refused::Pair;
 use super::{Found, Patience, RouteState};
 use crate::event::{CandidateStep, EventKind, SwappedFile};
 use crate::policy::candidate::{CandidateMode, Trial, Turn, percent};
-use crate::policy::history::Promoted;
+use crate::policy::history::{History, Previous, Promoted};
 use crate::policy::last_good::LastGood;
 use crate::policy::registry::CandidateAction;
 use crate::policy::registry::admitted::{Admitted, admit};
@@ -83,21 +83,28 @@ impl RouteState {
         tools: &Tools,
     ) -> bool {
         let Some(live) = self.live.as_ref().map(|live| live.revision.file_digest().to_owned()) else { return false };
-        let content = match &found {
-            None => return self.withdraw("its file is gone", tools),
-            Some(Found::File(_, file)) => file.digest.clone(),
-            Some(Found::Missing(text) | Found::Unusable(text)) => text.clone(),
+        let Some(found) = found else {
+            self.not_tried = None;
+            return self.withdraw("its file is gone", tools);
         };
-        if content == live {
+        if matches!(&found, Found::File(_, file) if file.digest == live) {
+            self.not_tried = None;
             return self.withdraw("it is the live policy", tools);
         }
-        let pair = Pair { content, generation: Some(self.generation) };
-        let goes_on = |tried: &Tried| {
-            tried.admitted.policy().file.digest == pair.content
-                && tried.generation == self.generation
-                && tried.trial.plan == self.configured.candidate
+        // Each time: trust may be lost or won while the file is the same.
+        let admitted = self.admitted_candidate(found, tools).await;
+        let content = match &admitted {
+            Ok(admitted) => admitted.policy().file.digest.clone(),
+            Err(text) => text.clone(),
         };
-        if self.tried.as_ref().is_some_and(goes_on) {
+        let pair = Pair { content, generation: Some(self.generation) };
+        if let (Ok(admitted), Some(tried)) = (&admitted, &mut self.tried)
+            && tried.admitted.policy().file.digest == pair.content
+            && tried.generation == self.generation
+            && tried.trial.plan == self.configured.candidate
+        {
+            tried.admitted = admitted.clone();
+            tried.trial.try_promotion_again();
             self.not_tried = None;
             return false;
         }
@@ -106,7 +113,7 @@ impl RouteState {
             self.not_tried = known;
             return false;
         }
-        let error = match self.try_candidate(found, tools).await {
+        let error = match self.try_candidate(admitted, tools).await {
             Ok(()) => return false,
             Err(error) => error,
         };
@@ -120,7 +127,7 @@ impl RouteState {
         let (declared, reason) = (not_tried.declared, not_tried.error.text.clone());
         self.not_tried = Some(not_tried);
         if declared {
-            self.withdraw("another file took its place", tools);
+            self.withdraw(&reason, tools);
             let (maker, file) = (None, None);
             let step = CandidateStep::Rejected;
             self.emit(tools, EventKind::CandidateChanged { step, maker, file, decisions: 0, faults: 0, reason });
@@ -128,19 +135,25 @@ impl RouteState {
         !declared
     }
 
-    async fn try_candidate(&mut self, found: Option<Found>, tools: &Tools) -> Result<(), String> {
+    /// What may be tried, or why it may not.
+    async fn admitted_candidate(&self, found: Found, tools: &Tools) -> Result<Admitted, String> {
         let (source, file) = match found {
-            Some(Found::File(source, file)) => (source, file),
-            Some(Found::Missing(text) | Found::Unusable(text)) => return Err(text),
-            None => return Err("it is gone".to_owned()),
+            Found::File(source, file) => (source, file),
+            Found::Missing(text) | Found::Unusable(text) => return Err(text),
         };
         let (name, settings) = (self.candidate_name(), self.configured.settings.clone());
-        let title = tools.title(&name, source);
-        if let Some(refusal) = self.history.as_ref().and_then(|history| history.refusal(&file.digest)) {
-            return Err(format!("{title}: {refusal}"));
+        let refusal = |history: &History| history.refusal(&file.digest).or_else(|| history.is_spent(&file.digest));
+        if let Some(refusal) = self.history.as_ref().and_then(refusal) {
+            return Err(format!("{}: {refusal}", tools.title(&name, source)));
         }
-        let admitted = admit(tools, &self.configured, source, LastGood { policy: name, file, settings }).await?;
-        let revision = load(tools, &self.configured, &admitted).await.map_err(|error| format!("{title}: {error}"))?;
+        admit(tools, &self.configured, source, LastGood { policy: name, file, settings }).await
+    }
+
+    async fn try_candidate(&mut self, admitted: Result<Admitted, String>, tools: &Tools) -> Result<(), String> {
+        let admitted = admitted?;
+        let title = || tools.title(&admitted.policy().policy, admitted.source());
+        let revision =
+            load(tools, &self.configured, &admitted).await.map_err(|error| format!("{}: {error}", title()))?;
         self.withdraw("another file took its place", tools);
         let plan = self.configured.candidate.clone();
         let reason = match plan.mode {
@@ -180,8 +193,19 @@ impl RouteState {
             Some(Turn::RollBack(reason)) => self.roll_back_candidate(&reason, tools).await,
             Some(Turn::Promote(reason)) => self.promote(&reason, tools).await,
         };
-        if let Err(error) = result {
-            tracing::error!(route = %self.route(), error, "the candidate could be neither promoted nor rolled back for good");
+        let Err(error) = result else { return };
+        tracing::error!(route = %self.route(), error, "the candidate could be neither promoted nor rolled back for good");
+        // It goes on as it is. Loading it again after each of its decisions would help nobody.
+        if let Some(tried) = &self.tried {
+            tried.trial.put_off_promotion();
+            let content = tried.admitted.policy().file.digest.clone();
+            let text = format!("the candidate was not promoted, which is tried again with the next scan: {error}");
+            self.not_tried = Some(NotTried {
+                pair: Pair { content, generation: Some(self.generation) },
+                error: LastError { at: Timestamp::now(), text },
+                since: Instant::now(),
+                declared: true,
+            });
         }
     }
 
@@ -255,8 +279,9 @@ impl RouteState {
         let Some(live) = &self.live else { return Err(format!("route {} has no policy yet", self.route())) };
         let (digest, file) = (live.revision.file_digest().to_owned(), facts(&live.admitted));
         let maker = live.revision.maker().as_ref().clone();
-        let previous = self.fresh_history(tools).await?.previous.clone();
-        let Some(previous) = previous.into_iter().find(|previous| previous.digest != digest) else {
+        let history = self.fresh_history(tools).await?;
+        let may_judge = |previous: &&Previous| previous.digest != digest && history.refusal(&previous.digest).is_none();
+        let Some(previous) = history.previous.iter().find(may_judge).cloned() else {
             return Err(format!(
                 "there is no version before {maker} to go back to; put the file that you want into the policies folder"
             ));
@@ -279,7 +304,7 @@ impl RouteState {
     }
 
     /// As it is on disk by now: what went live since has its place in it.
-    async fn fresh_history(&mut self, tools: &Tools) -> Result<&mut crate::policy::history::History, String> {
+    async fn fresh_history(&mut self, tools: &Tools) -> Result<&mut History, String> {
         let on_disk = read_history(&tools.store, &self.slot.route).await?;
         let history = self.history.get_or_insert_default();
         history.previous = on_disk.previous;

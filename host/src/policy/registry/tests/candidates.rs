@@ -8,8 +8,10 @@ use super::support::{Place, Running, digest, policy, route, until};
 use crate::event::CandidateStep;
 use crate::failure::Failure;
 use crate::policy::candidate::{CandidateMode, CandidatePlan};
-use crate::policy::registry::{CandidateAction, RoutePolicy};
+use crate::policy::registry::{CandidateAction, PolicySettings, RoutePolicy};
 use crate::policy::status::{CandidateStatus, Source};
+use crate::policy::trust::Trust;
+use crate::policy::trust::signing::Signer;
 
 fn orders(candidate: CandidatePlan) -> RoutePolicy {
     RoutePolicy { candidate, ..route("orders", Some("orders")) }
@@ -212,5 +214,95 @@ async fn who_asks_for_a_route_that_is_not_there_is_told_which_are() {
     let running = Place::new().start(vec![route("orders", None)]).await;
     let error = running.policies.steer("order", CandidateAction::Promote).await.unwrap_err();
     assert!(error.contains("this host has orders"), "{error}");
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn going_back_twice_goes_back_two_versions_and_never_to_one_that_was_taken_back() {
+    let place = Place::new();
+    place.install("orders", &policy(1));
+    let running = place.start(vec![orders(CandidatePlan::default())]).await;
+    for number in [2, 3] {
+        place.install("orders", &policy(number));
+        running.until_runs("orders", &policy(number)).await;
+    }
+    steer(&running, CandidateAction::RollBack).await.unwrap();
+    assert!(running.runs("orders", &policy(2)));
+    steer(&running, CandidateAction::RollBack).await.unwrap();
+    assert!(running.runs("orders", &policy(1)));
+    let error = steer(&running, CandidateAction::RollBack).await.unwrap_err();
+    assert!(error.contains("there is no version before orders@"), "{error}");
+    assert!(running.runs("orders", &policy(1)));
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_candidate_that_was_promoted_is_not_tried_again_against_what_came_after_it() {
+    let place = place();
+    let running = place.start(vec![orders(CandidatePlan { promote_after: Some(1), ..canary() })]).await;
+    let handle = running.policies.handle("orders").unwrap();
+    handle.decide(failure("1")).await;
+    running.until_runs("orders", &policy(2)).await;
+    // The candidate's file is still there when the next version is put in the route's place.
+    place.install("orders", &policy(3));
+    running.until_runs("orders", &policy(3)).await;
+    let told = || running.route("orders").candidate_error.is_some_and(|error| error.text.contains("was promoted"));
+    until("why it is not tried", told).await;
+    assert_eq!(handle.decide(failure("2")).await.maker.unwrap().policy, "orders");
+    assert!(running.runs("orders", &policy(3)) && candidate(&running).is_none());
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_candidate_is_tried_once_its_signature_has_come_and_no_longer_than_it_is_trusted() {
+    let signer = Signer::new(1);
+    let place = Place::new();
+    let sign = |policy: &str, bytes: &[u8]| {
+        std::fs::write(place.folder().join(format!("{policy}.wasm.minisig")), signer.sign(bytes)).unwrap();
+    };
+    sign("orders", &policy(1));
+    place.install("orders", &policy(1));
+    let trust = Trust { public_keys: Some(vec![signer.public_key().parse().unwrap()]), ..Trust::default() };
+    let settings = PolicySettings { trust: trust.clone(), ..place.settings() };
+    let mut running = Running::start(settings, vec![orders(canary())]).await;
+    place.install("orders.next", &policy(2));
+    until("the refusal", || running.route("orders").candidate_error.is_some()).await;
+    sign("orders.next", &policy(2));
+    until("the trial", || candidate(&running).is_some()).await;
+    assert!(running.route("orders").candidate_error.is_none());
+
+    let nobody = Trust { public_keys: Some(Vec::new()), ..Trust::default() };
+    running.policies.reconfigure(nobody, vec![orders(canary())]).await;
+    assert!(candidate(&running).is_none(), "what is not trusted judges nothing");
+    assert_eq!(running.policies.handle("orders").unwrap().decide(failure("1")).await.maker.unwrap().policy, "orders");
+    assert!(running.route("orders").candidate_error.is_some());
+    let wanted = [CandidateStep::Rejected, CandidateStep::Began, CandidateStep::Withdrawn, CandidateStep::Rejected];
+    assert_eq!(running.steps(), wanted);
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn a_promotion_that_cannot_be_kept_is_tried_again_with_the_next_scan_and_not_with_each_decision() {
+    let place = place();
+    let running = place.start(vec![orders(CandidatePlan { promote_after: Some(1), ..canary() })]).await;
+    let handle = running.policies.handle("orders").unwrap();
+    // A file where the route's folder should be.
+    let kept = place.state().join("policies");
+    std::fs::rename(&kept, place.elsewhere().join("policies")).unwrap();
+    std::fs::write(&kept, "in the way").unwrap();
+    handle.decide(failure("1")).await;
+    let why = || running.route("orders").candidate_error.is_some_and(|error| error.text.contains("not promoted"));
+    until("the failure", why).await;
+    assert_eq!(handle.decide(failure("2")).await.maker.unwrap().policy, "orders.next");
+    assert!(running.runs("orders", &policy(1)));
+
+    std::fs::remove_file(&kept).unwrap();
+    std::fs::rename(place.elsewhere().join("policies"), &kept).unwrap();
+    let scans = running.scans();
+    place.install("unrelated", &policy(9));
+    running.until_quiet_after(scans).await;
+    running.until_runs("orders", &policy(2)).await;
+    until("the end of the trial", || candidate(&running).is_none()).await;
+    assert!(running.route("orders").candidate_error.is_none());
     running.stop().await;
 }
