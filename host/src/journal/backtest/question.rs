@@ -28,6 +28,7 @@ pub enum Against {
 
 impl Question {
     pub(super) fn ask(&self, entry: &Entry, part: &mut Part) {
+        part.looks();
         let other = match &self.against {
             Against::Recorded => None,
             Against::Policy(revision) => Some(revision),
