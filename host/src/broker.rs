@@ -249,6 +249,8 @@ pub struct Plan {
     pub topics: Vec<Topic>,
     /// Topics that messages are put back on, having been there before: how those keep what is theirs is their affair.
     pub origins: Vec<Topic>,
+    /// The header by which a delayed copy tells when it is due.
+    pub due_header: String,
 }
 
 impl Plan {
@@ -262,6 +264,7 @@ impl Plan {
             tiers: Vec::new(),
             topics: Vec::new(),
             origins: Vec::new(),
+            due_header: "reprieve-due".to_owned(),
         }
     }
 }

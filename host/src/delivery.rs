@@ -16,6 +16,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arrival::attempts;
 pub use arrival::{Arrival, FailedElsewhere, KnownStarts, Work};
 pub use header_names::HeaderNames;
 pub(crate) use header_names::{is_broker_owned, is_carbon_copy, is_counted_by_broker};

@@ -180,6 +180,7 @@ impl RouteSpec {
             tiers: self.tiers.clone(),
             topics: self.dead_letters.values().cloned().collect(),
             origins: Vec::new(),
+            due_header: HeaderNames::new(&self.header_prefix).due,
         }
     }
 }

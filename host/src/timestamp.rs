@@ -16,6 +16,11 @@ impl Timestamp {
         SystemTime::now().into()
     }
 
+    /// A time as it is displayed, or with another precision.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        humantime::parse_rfc3339(text).ok().map(Self::from)
+    }
+
     /// This time plus `delay`; the end of time where that overflows.
     #[must_use]
     pub fn after(self, delay: Duration) -> Self {

@@ -6,6 +6,7 @@
 //! * `publisher`: confirmed by every replica in sync, or an error.
 //! * `browser`: reads dead letters without taking them away, and remembers which were put back.
 //! * `convert`: records to messages and back. `log`: librdkafka's own log, among the host's.
+//! * `off_runtime`: ends the library's clients where waiting is allowed.
 
 mod browser;
 mod cluster;
@@ -13,6 +14,7 @@ mod consumer;
 mod convert;
 mod group;
 mod log;
+mod off_runtime;
 mod publisher;
 mod settings;
 mod tiers;
@@ -31,7 +33,8 @@ use tokio::sync::Mutex;
 
 use self::browser::KafkaBrowser;
 use self::cluster::{Cluster, unfit_settings};
-use self::consumer::{End, KafkaConsumer, Remembered};
+use self::consumer::{End, KafkaConsumer, Remembered, bound_read_ahead, partitions};
+use self::off_runtime::OffRuntime;
 use self::publisher::Publisher;
 pub(crate) use self::settings::NAMES as SETTING_NAMES;
 pub use self::settings::{KafkaSettings, SettingProblem, check_setting};
@@ -67,7 +70,8 @@ impl Kafka {
         // Clients without an address, since only making one shows what depends on several settings.
         let mut config = settings.unconnected_config();
         config.set("enable.idempotence", "true");
-        let made = config.create::<BaseProducer>().and_then(|_| config.create::<BaseConsumer>());
+        let producer = config.create::<BaseProducer>().map(OffRuntime::new);
+        let made = producer.and_then(|_| config.create::<BaseConsumer>().map(OffRuntime::new));
         made.map_err(|error: KafkaError| unfit_settings(&settings.name, &error))?;
         Ok(Self {
             settings: settings.clone(),
@@ -123,7 +127,9 @@ impl Broker for Kafka {
 
     async fn consume(&self, plan: &Plan, prefetch: u16) -> Result<Box<dyn Consumer>, BrokerError> {
         let (remembered, publisher) = (Arc::clone(&self.remembered), Arc::clone(&self.publisher));
-        let consumer = KafkaConsumer::start(&self.settings, plan, prefetch, remembered, publisher)?;
+        let cluster = self.cluster(&group::of_route(plan)).await?;
+        let settings = bound_read_ahead(&self.settings, partitions(&cluster, plan).await?);
+        let consumer = KafkaConsumer::start(&settings, plan, prefetch, remembered, publisher)?;
         let mut consumers = self.consumers.lock().await;
         consumers.retain(|consumer| !consumer.is_over());
         consumers.push(consumer.end());
@@ -157,7 +163,7 @@ impl Broker for Kafka {
         self.publisher.close().await;
         let clusters = std::mem::take(&mut *self.clusters.lock().await);
         // The library waits for its threads.
-        if let Err(error) = tokio::task::spawn_blocking(move || drop(clusters)).await {
+        if let Err(error) = tokio::task::spawn_blocking(|| clusters.into_values().for_each(Cluster::end)).await {
             tracing::warn!(%error, broker = %self.settings.name, "could not close the connections");
         }
     }

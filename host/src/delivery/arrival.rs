@@ -80,7 +80,7 @@ impl Past {
         if headers.is_empty() {
             return Self { expires_at: expiration(), ..Self::default() };
         }
-        let time = |name: &str| headers.text(name).and_then(parse_time);
+        let time = |name: &str| headers.text(name).and_then(Timestamp::parse);
         let redrives = headers.get(&names.redrives).and_then(count);
         let expires_at = time(&names.expires_at).or_else(expiration);
         // Copies of another route, and redriven ones, begin anew; when a message expires concerns every route.
@@ -93,7 +93,7 @@ impl Past {
         let due = time(&names.due);
         let latest = arrival.at.after(rules.max_delay);
         Self {
-            attempts: headers.get(&names.attempts).and_then(count).unwrap_or(0),
+            attempts: attempts(&arrival.message, rules),
             tier: headers.text(&names.tier).map(str::to_owned),
             due: due.map(|due| due.min(latest)),
             due_is_foreign: due.is_some_and(|due| due > latest),
@@ -103,6 +103,13 @@ impl Past {
             origin_noted: true,
         }
     }
+}
+
+/// The attempts that its headers count (rule 9).
+pub(crate) fn attempts(message: &Message, rules: &Rules) -> u32 {
+    let (headers, names) = (&message.headers, &rules.names);
+    let is_ours = !headers.is_empty() && headers.text(&names.route) == Some(&*rules.route);
+    is_ours.then(|| headers.get(&names.attempts).and_then(count)).flatten().unwrap_or(0)
 }
 
 /// The latest that the message can expire by its own expiration. The broker counts from the moment it entered the
@@ -115,10 +122,6 @@ fn expires_at(message: &Message, arrived: Timestamp) -> Option<Timestamp> {
 fn count(value: &HeaderValue) -> Option<u32> {
     let number = value.as_i64()?;
     (number >= 0).then(|| u32::try_from(number).unwrap_or(u32::MAX))
-}
-
-fn parse_time(text: &str) -> Option<Timestamp> {
-    humantime::parse_rfc3339(text).ok().map(Timestamp::from)
 }
 
 impl HeaderNames {

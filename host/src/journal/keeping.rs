@@ -42,18 +42,20 @@ impl Keeping {
             properties: Properties { content_type: whole.properties.content_type.clone(), ..Properties::default() },
             timestamp: whole.timestamp,
         };
-        let mut error = shown_error(&failure.error);
+        let mut error = failure.error.clone();
         self.mask(&mut error.text, "error.text", &mut kept);
         if let Some(detail) = &mut error.detail {
             self.mask(detail, "error.detail", &mut kept);
         }
-        let body = whole.body.as_ref().and_then(|body| {
+        // After the masks, which would not know half of what they look for.
+        let error = shown_error(&error);
+        // A null body is not an empty one, also to a policy that asks for none of its bytes.
+        let body = whole.body.as_ref().map(|body| {
             let wanted = usize::try_from(self.body).unwrap_or(usize::MAX);
             if body.len() > wanted {
                 kept.body_hash = Some(hash(key, body));
             }
-            // A null body is not an empty one.
-            (wanted > 0 || body.is_empty()).then(|| body.slice(..body.len().min(wanted)))
+            body.slice(..body.len().min(wanted))
         });
         let body_size = failure.body_size.max(whole.body_size() as u64);
         let message = Message { body, ..message }.into();
@@ -64,7 +66,8 @@ impl Keeping {
         let mut held = Headers::new();
         for (name, value) in headers.iter() {
             if !self.headers.iter().any(|pattern| fits(pattern, name)) {
-                kept.withheld_headers.push((name.to_owned(), hash(key, format!("{value:?}").as_bytes())));
+                let written = serde_json::to_vec(value).expect("a header's value has a JSON form");
+                kept.withheld_headers.push((name.to_owned(), hash(key, &written)));
                 continue;
             }
             let mut value = value.clone();
@@ -131,7 +134,7 @@ mod tests {
     #[test]
     fn by_default_no_value_of_a_header_and_no_body_is_kept() {
         let (cut, kept) = Keeping::default().cut(&failure(), b"key");
-        assert_eq!((cut.message.body.clone(), cut.body_size, cut.message.headers.len()), (None, 10, 0));
+        assert_eq!((cut.message.body.as_deref(), cut.body_size, cut.message.headers.len()), (Some(&b""[..]), 10, 0));
         let names: Vec<_> = kept.withheld_headers.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["x-tenant", "x-token"]);
         assert!(kept.body_hash.is_some() && !kept.has_body(&cut, 1) && kept.has_body(&cut, 0));
@@ -167,6 +170,17 @@ mod tests {
         assert_eq!((cut.error.text.as_str(), cut.error.detail.as_deref()), ("of 42", Some("card ***")));
         assert_eq!(cut.message.headers.text("x-token"), Some("***"));
         assert_eq!(kept.masked, ["headers.x-token", "error.detail"]);
+    }
+
+    #[test]
+    fn masks_find_what_the_bound_on_an_error_would_cut_in_two() {
+        let mask = Mask { pattern: Regex::new(r"\d{16}").unwrap(), with: "***".to_owned() };
+        let keeping = Keeping { masks: vec![mask], ..Keeping::default() };
+        let text = format!("{}4111111111111111", "x".repeat(4 * 1024 - 8));
+        let failure = Failure { error: HandlerError::new("k", text), ..failure() };
+        let (cut, kept) = keeping.cut(&failure, b"key");
+        assert!(!cut.error.text.contains("4111"), "{}", cut.error.text);
+        assert!(kept.masked.contains(&"error.text".to_owned()));
     }
 
     #[test]

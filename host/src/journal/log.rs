@@ -11,6 +11,16 @@ use crate::timestamp::Timestamp;
 /// Entries that are taken out at a time: so that whoever writes does not stand still.
 const PRUNED_AT_ONCE: i64 = 2000;
 
+/// Before anything is taken out: the next number is above all that there were.
+const REMEMBER_LAST: &str = "
+    INSERT INTO about SELECT 'last_id', id FROM (SELECT max(id) AS id FROM failures) WHERE id IS NOT NULL
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value < excluded.value";
+const TAKE_OLD_FAILURES: &str =
+    "DELETE FROM failures WHERE id IN (SELECT id FROM failures WHERE at < ?1 ORDER BY at LIMIT ?2)";
+const TAKE_FIRST_FAILURES: &str = "DELETE FROM failures WHERE id IN (SELECT id FROM failures ORDER BY id LIMIT ?1)";
+/// Looks at the first ones only: they have no index by time, and are in its order unless a clock was set back.
+const TAKE_OLD_ENDS: &str = "DELETE FROM ends WHERE at < ?1 AND id IN (SELECT id FROM ends ORDER BY id LIMIT ?2)";
+
 /// A journal that is written. One writer at a time; any number may read beside it.
 #[derive(Debug)]
 pub struct Log {
@@ -33,9 +43,11 @@ impl Log {
     /// # Errors
     /// The file cannot be read.
     pub fn last_id(&self) -> Result<u64, JournalError> {
-        let last: rusqlite::Result<Option<i64>> =
-            self.connection.query_row("SELECT max(id) FROM failures", [], |row| row.get(0));
-        last.map(|last| last.unwrap_or_default().unsigned_abs()).map_err(|problem| self.failed(problem))
+        // What was taken out had numbers that are not given again.
+        let sql = "SELECT max(ifnull((SELECT max(id) FROM failures), 0),
+                              ifnull((SELECT value FROM about WHERE name = 'last_id'), 0))";
+        let last: rusqlite::Result<i64> = self.connection.query_row(sql, [], |row| row.get(0));
+        last.map(i64::unsigned_abs).map_err(|problem| self.failed(problem))
     }
 
     /// Whose journal this is, as it was last said.
@@ -91,26 +103,33 @@ impl Log {
     }
 
     fn try_prune(&mut self, oldest: Timestamp, max_size: u64) -> rusqlite::Result<Pruned> {
-        let number = |pragma: &str| -> rusqlite::Result<u64> {
-            let number: i64 = self.connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
+        let number = |connection: &Connection, pragma: &str| -> rusqlite::Result<u64> {
+            let number: i64 = connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
             Ok(number.unsigned_abs())
         };
-        let page = number("page_size")?;
-        let used = (number("page_count")?.saturating_sub(number("freelist_count")?)).saturating_mul(page);
-        let too_large = used > max_size;
-        let mut taken = 0;
-        for (table, chunk) in [("failures", PRUNED_AT_ONCE), ("ends", PRUNED_AT_ONCE)] {
-            let sql = format!(
-                "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE at < ?1 OR ?2 ORDER BY id LIMIT ?3)"
-            );
-            // Those that are too old are the first ones, unless a clock was set back.
-            taken += self.connection.prepare_cached(&sql)?.execute(params![integer(oldest.0), too_large, chunk])?;
+        let page = number(&self.connection, "page_size")?;
+        let pages = number(&self.connection, "page_count")?.saturating_sub(number(&self.connection, "freelist_count")?);
+        let too_large = pages.saturating_mul(page) > max_size;
+        let transaction = self.connection.transaction()?;
+        transaction.prepare_cached(REMEMBER_LAST)?.execute([])?;
+        let mut taken = transaction.prepare_cached(TAKE_OLD_FAILURES)?.execute([integer(oldest.0), PRUNED_AT_ONCE])?;
+        taken += transaction.prepare_cached(TAKE_OLD_ENDS)?.execute([integer(oldest.0), PRUNED_AT_ONCE])?;
+        if too_large {
+            let failures = transaction.prepare_cached(TAKE_FIRST_FAILURES)?.execute([PRUNED_AT_ONCE])?;
+            // The ends that go with them; any, where there are no failures that could go.
+            let left: Option<i64> = transaction.query_row("SELECT min(at) FROM failures", [], |row| row.get(0))?;
+            let ends =
+                transaction.prepare_cached(TAKE_OLD_ENDS)?.execute([left.unwrap_or(i64::MAX), PRUNED_AT_ONCE])?;
+            taken += failures + ends;
         }
+        transaction.commit()?;
         if taken > 0 {
             self.connection.execute_batch("PRAGMA incremental_vacuum(4096)")?;
         }
-        let bytes = number("page_count")?.saturating_mul(page);
-        Ok(Pruned { bytes, goes_on: taken as i64 >= PRUNED_AT_ONCE })
+        let bytes = number(&self.connection, "page_count")?.saturating_mul(page);
+        let oldest: Option<i64> = self.connection.query_row("SELECT min(at) FROM failures", [], |row| row.get(0))?;
+        let goes_on = taken > 0 && (too_large || taken as i64 >= PRUNED_AT_ONCE);
+        Ok(Pruned { bytes, goes_on, oldest: oldest.map(|at| Timestamp(at.unsigned_abs())) })
     }
 
     fn failed(&self, problem: rusqlite::Error) -> JournalError {
@@ -125,6 +144,8 @@ pub struct Pruned {
     pub bytes: u64,
     /// There may be more to take out.
     pub goes_on: bool,
+    /// When the oldest failure was that is left.
+    pub oldest: Option<Timestamp>,
 }
 
 /// What is written in one transaction.

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use tracing::{error, info, warn};
 
 use super::writer::Ticket;
@@ -83,15 +85,26 @@ impl Worker {
         Self { settings, bytes, metrics, trouble, open: None, base: None, refused: None, said: None, pruned: None }
     }
 
-    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Command>) {
+    /// Until nobody is left who could tell anything. `runtime` is for the waiting alone.
+    pub(super) fn run(mut self, mut queue: mpsc::Receiver<Command>, runtime: &Runtime) {
         let mut commands = Vec::new();
         // Before the first entry, so that whoever reads finds a file, and trouble shows at once.
         self.write(Batch::default());
-        while queue.blocking_recv_many(&mut commands, LARGEST_BATCH) > 0 {
-            let is_urgent = commands.iter().any(|command| matches!(command, Command::Flush(_)));
-            self.carry_out(&mut commands);
-            if !is_urgent {
-                thread::sleep(REST);
+        loop {
+            // What is too old goes also while nothing fails.
+            let wait = if self.pruned.is_some() { PRUNE_EVERY } else { REST };
+            let received = async { timeout(wait, queue.recv_many(&mut commands, LARGEST_BATCH)).await };
+            match runtime.block_on(received) {
+                Ok(0) => return,
+                Ok(_) => {
+                    let is_urgent = commands.len() >= LARGEST_BATCH
+                        || commands.iter().any(|command| matches!(command, Command::Flush(_)));
+                    self.carry_out(&mut commands);
+                    if !is_urgent {
+                        thread::sleep(REST);
+                    }
+                }
+                Err(_) => self.write(Batch::default()),
             }
         }
     }
@@ -217,6 +230,7 @@ impl Worker {
         match log.prune(oldest, self.settings.max_size) {
             Ok(pruned) => {
                 self.metrics.size(pruned.bytes);
+                self.metrics.oldest(pruned.oldest);
                 if pruned.goes_on {
                     self.pruned = None;
                 }

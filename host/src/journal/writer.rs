@@ -24,7 +24,7 @@ const QUEUE: usize = 16_384;
 /// The bytes that what waits may keep in memory: bodies, and the rest by an estimate.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What a failure takes beside the body.
+/// What a failure takes beside what its sender and its handler can make large.
 const FAILURE_BYTES: u64 = 1024;
 
 /// How a journal is kept.
@@ -78,7 +78,8 @@ impl Journal {
         let (bytes, trouble) = (Arc::new(AtomicU64::new(0)), Arc::default());
         let file = settings.file.clone();
         let worker = Worker::new(settings, Arc::clone(&bytes), metrics.clone(), Arc::clone(&trouble));
-        std::thread::Builder::new().name("journal".to_owned()).spawn(move || worker.run(commands))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        std::thread::Builder::new().name("journal".to_owned()).spawn(move || worker.run(commands, &runtime))?;
         Ok(Self(Arc::new(Shared { file, queue, bytes, tickets: AtomicU64::new(0), metrics, trouble })))
     }
 
@@ -103,7 +104,7 @@ impl Journal {
 
     /// A failure was judged.
     pub fn failed(&self, ticket: Ticket, route: &Arc<str>, failure: &Arc<Failure>, decision: &Decision) {
-        let size = FAILURE_BYTES + failure.message.body_size() as u64;
+        let size = FAILURE_BYTES + size(failure);
         if self.0.bytes.fetch_add(size, Ordering::Relaxed) > MOST_BYTES {
             self.0.bytes.fetch_sub(size, Ordering::Relaxed);
             self.0.metrics.lost("memory", 1);
@@ -166,13 +167,23 @@ impl Journal {
     }
 }
 
+/// What of a failure can be large, in bytes.
+fn size(failure: &Failure) -> u64 {
+    let Failure { message, error, .. } = failure;
+    let headers: usize = message.headers.iter().map(|(name, value)| name.len() + value.size()).sum();
+    (message.body_size() + headers + error.text.len() + error.detail.as_ref().map_or(0, String::len)) as u64
+}
+
 impl End {
     /// The end that an event tells of, where the message had failed before.
     fn of(route: &Arc<str>, event: &EventKind, at: Timestamp) -> Option<Self> {
         use super::EndKind;
         let (subject, kind, detail) = match event {
             EventKind::Consumed { subject, error: None } if subject.attempt > 1 => (subject, EndKind::Succeeded, None),
-            EventKind::Skipped { subject, why } => (subject, EndKind::Skipped, Some(why.name().to_owned())),
+            // Else every duplicate would be in it, also of messages that succeeded at once.
+            EventKind::Skipped { subject, why } if subject.attempt > 0 => {
+                (subject, EndKind::Skipped, Some(why.name().to_owned()))
+            }
             EventKind::Released { subject, why } if subject.attempt > 0 => {
                 (subject, EndKind::Released, Some((*why).to_owned()))
             }

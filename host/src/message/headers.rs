@@ -59,6 +59,19 @@ impl HeaderValue {
         }
     }
 
+    /// The bytes that it keeps in memory, for the most part.
+    #[must_use]
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::ShortText(text) => text.len(),
+                Self::Text(bytes) | Self::Bytes(bytes) => bytes.len(),
+                Self::Array(values) => values.iter().map(Self::size).sum(),
+                Self::Table(headers) => headers.iter().map(|(name, value)| name.len() + value.size()).sum(),
+                _ => 0,
+            }
+    }
+
     /// A whole number, from any integer type or from decimal text.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {

@@ -16,6 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::event::{EventKind, Ruling, Subject};
+use crate::timestamp::Timestamp;
 use labels::{
     CandidateLabels, ChangeLabels, DepthLabels, EventLabels, FaultLabels, RouteLabels, SkipLabels, WhyLabels,
 };
@@ -50,6 +51,7 @@ pub struct JournalMetrics {
     written: Counter,
     lost: Family<WhyLabels, Counter>,
     size: Gauge,
+    oldest: Gauge,
 }
 
 impl JournalMetrics {
@@ -66,6 +68,11 @@ impl JournalMetrics {
     /// The file has so many bytes.
     pub fn size(&self, bytes: u64) {
         self.size.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// The oldest failure in the file was at this time.
+    pub fn oldest(&self, at: Option<Timestamp>) {
+        self.oldest.set(at.map_or(0, |at| i64::try_from(at.0 / 1000).unwrap_or(i64::MAX)));
     }
 }
 
@@ -146,7 +153,12 @@ impl Metrics {
             waiting: Family::default(),
             store_failures: Family::default(),
             settle_retries: Family::default(),
-            journal: JournalMetrics { written: Counter::default(), lost: Family::default(), size: Gauge::default() },
+            journal: JournalMetrics {
+                written: Counter::default(),
+                lost: Family::default(),
+                size: Gauge::default(),
+                oldest: Gauge::default(),
+            },
             candidate_decisions: Family::default(),
             candidate_changes: Family::default(),
             candidate_time: Family::new_with_constructor(|| Histogram::new(DECISION_SECONDS)),
@@ -338,7 +350,7 @@ impl Families {
             "Acks and hand-backs that the broker did not take, or did not answer, so that they are tried again",
             self.settle_retries.clone(),
         );
-        let JournalMetrics { written, lost, size } = self.journal.clone();
+        let JournalMetrics { written, lost, size, oldest } = self.journal.clone();
         registry.register(
             "candidate_decisions",
             "Failures that a candidate policy was asked about, by how it compares with the live one; skipped where a shadow was \
@@ -363,6 +375,12 @@ impl Families {
             "Records that are not in the journal: the queue was full, bodies took too much memory, or the file could not be \
              written",
             lost,
+        );
+        registry.register_with_unit(
+            "journal_oldest_timestamp",
+            "When the oldest failure in the journal was, in seconds since 1970; 0 where there is none",
+            Unit::Seconds,
+            oldest,
         );
         registry.register_with_unit("journal_size", "Size of the journal's file", Unit::Bytes, size);
         registry.register(

@@ -17,7 +17,7 @@ use super::suspects::{Part, Turn};
 use super::{Route, RouteWork, park};
 use crate::broker::{Delivery, Earlier, SettleError, Settlement, Settler};
 use crate::delivery::{
-    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work,
+    Arrival, Circumstances, Effect, Ending, FailedElsewhere, Input, KnownStarts, Machine, Parcel, Work, attempts,
 };
 use crate::event::{EventKind, SkipReason, Subject};
 use crate::handler::{Call, judge, panic};
@@ -109,7 +109,8 @@ impl Route {
         }
         epoch.note_ack(&delivery.message, &self.memory);
         let id = delivery.message.id.clone();
-        let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt: 0 };
+        let attempt = attempts(&delivery.message, &epoch.rules);
+        let subject = Subject { id, source: Arc::clone(&self.spec.source), attempt };
         self.observer.emit(&self.spec.name, EventKind::Skipped { subject, why });
     }
 
@@ -141,6 +142,7 @@ impl Route {
             part,
             turn: None,
             held: false,
+            in_outage: false,
             ticket: None,
             spans,
             ending: None,
@@ -263,6 +265,8 @@ struct Life<'r> {
     turn: Option<Box<Turn>>,
     /// Counted among those that are held because publishing fails.
     held: bool,
+    /// Counted among those whose tries tell when an outage is over.
+    in_outage: bool,
     /// Names the failure that was judged last in the journal, where there is one.
     ticket: Option<Ticket>,
     /// `None` where nothing is traced.
@@ -367,7 +371,12 @@ impl Life<'_> {
                 });
             }
             Effect::Stop => self.operation = UnderWay(None),
-            Effect::PauseIntake(pause) => route.pauses.pause(pause, route.now()),
+            Effect::PauseIntake(pause) => {
+                if pause.outage && !std::mem::replace(&mut self.in_outage, true) {
+                    route.pauses.hold();
+                }
+                route.pauses.pause(pause, route.now());
+            }
             Effect::ResumeIntake => route.pauses.end_outage(),
             Effect::Report(event) => self.report(*event),
             Effect::End(ending) => self.ending = Some(ending),
@@ -447,6 +456,9 @@ impl Drop for Life<'_> {
     fn drop(&mut self) {
         if self.held {
             self.route.metrics.held.dec();
+        }
+        if self.in_outage {
+            self.route.pauses.let_go();
         }
     }
 }

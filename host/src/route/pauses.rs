@@ -14,6 +14,8 @@ pub(super) struct Pauses(watch::Sender<Until>);
 struct Until {
     outage: Option<Reason>,
     policy: Option<Reason>,
+    /// Deliveries that are held and try again.
+    held: usize,
 }
 
 #[derive(Debug)]
@@ -41,6 +43,21 @@ impl Pauses {
             let kind = if pause.outage { &mut current.outage } else { &mut current.policy };
             if kind.as_ref().is_none_or(|reason| reason.until <= until) {
                 *kind = Some(Reason { until, shown: pause });
+            }
+        });
+    }
+
+    /// A delivery is held for an outage, and finds out when it is over.
+    pub(super) fn hold(&self) {
+        self.0.send_modify(|current| current.held += 1);
+    }
+
+    /// A delivery that was held is not any more. Without any nobody tries, and only what comes next can find out.
+    pub(super) fn let_go(&self) {
+        self.0.send_modify(|current| {
+            current.held -= 1;
+            if current.held == 0 {
+                current.outage = None;
             }
         });
     }
@@ -130,5 +147,18 @@ mod tests {
         let begin = Instant::now();
         tokio::join!(pauses.over(), async { pauses.end_outage() });
         assert_eq!(begin.elapsed().as_secs(), 7);
+    }
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_pauses_no_longer_than_a_delivery_is_held_for_it() {
+        let pauses = Pauses::default();
+        let (outage, now) = pause(true, 3600);
+        (pauses.hold(), pauses.hold());
+        pauses.pause(outage, now);
+        pauses.pause(pause(false, 7).0, now);
+        pauses.let_go();
+        tokio::time::advance(Duration::from_secs(7)).await;
+        assert!(pauses.is_paused(), "one is held yet");
+        pauses.let_go();
+        assert!(!pauses.is_paused());
     }
 }

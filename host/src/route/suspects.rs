@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tokio::sync::{Mutex, OwnedMutexGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
@@ -28,7 +28,7 @@ use ledger::Ledger;
 /// A broker hands what was under way over again at once. What comes back later was in the hands of this process.
 const LONGEST: Duration = Duration::from_secs(15 * 60);
 
-/// A suspect that runs for longer has company from then on: it holds nobody up for good.
+/// A suspect waits no longer for attempts that run to end, and is alone for no longer: it holds nobody up for good.
 const LONGEST_ALONE: Duration = Duration::from_secs(5);
 
 /// The suspicion of one host, shared by its routes.
@@ -36,6 +36,9 @@ const LONGEST_ALONE: Duration = Duration::from_secs(5);
 pub(crate) struct Suspects {
     /// Attempts share it, those of suspects have it alone. It is fair: a suspect is next once it asks.
     turns: Arc<RwLock<()>>,
+    /// The suspect whose turn it is. The next one asks for `turns` only after it, so that whatever waited for the first has its
+    /// turn before the second.
+    one: Arc<Mutex<()>>,
     /// `None` where there is no state folder.
     ledger: Option<Ledger>,
     /// The host that was before on this state folder did not end in order, or one earlier did not.
@@ -59,7 +62,14 @@ impl Suspects {
         if ended_badly {
             warn!("the host did not end in order: messages that were under way run alone until the others come");
         }
-        Some(Arc::new(Self { turns: Arc::default(), ledger, ended_badly, always, in_doubt: AtomicUsize::new(0) }))
+        Some(Arc::new(Self {
+            turns: Arc::default(),
+            one: Arc::default(),
+            ledger,
+            ended_badly,
+            always,
+            in_doubt: AtomicUsize::new(0),
+        }))
     }
 
     fn known(&self, key: &CopyKey) -> Option<KnownStarts> {
@@ -197,7 +207,11 @@ impl Part {
     pub(super) async fn turn(self: &Arc<Self>) -> Turn {
         let turns = Arc::clone(&self.suspects.turns);
         match self.suspected {
-            Some(_) => Turn::Alone { lock: turns.write_owned().await, part: Arc::clone(self) },
+            Some(_) => {
+                let one = Arc::clone(&self.suspects.one).lock_owned().await;
+                let lock = timeout(LONGEST_ALONE, turns.write_owned()).await.ok();
+                Turn::Alone { lock, one, part: Arc::clone(self) }
+            }
             None => Turn::Shared { lock: turns.read_owned().await, in_doubt: self.in_doubt },
         }
     }
@@ -223,22 +237,26 @@ impl Drop for Part {
 pub(super) enum Turn {
     /// Beside others.
     Shared { lock: OwnedRwLockReadGuard<()>, in_doubt: bool },
-    /// With nothing else running.
-    Alone { lock: OwnedRwLockWriteGuard<()>, part: Arc<Part> },
+    /// With no other suspect, and with nothing else running but for what did not end in time.
+    Alone { lock: Option<OwnedRwLockWriteGuard<()>>, one: OwnedMutexGuard<()>, part: Arc<Part> },
 }
 
 impl Turn {
-    /// Runs an attempt in this turn. It is alone for [`LONGEST_ALONE`] at most.
+    /// Runs an attempt in this turn. It is alone for [`LONGEST_ALONE`] at most, and beside no other suspect to its end.
     pub(super) async fn hold<T>(self, attempt: impl Future<Output = T>) -> T {
-        let mut attempt = pin!(attempt);
-        let _shared = match self {
-            Self::Shared { lock, .. } => lock,
-            Self::Alone { lock, .. } => match timeout(LONGEST_ALONE, &mut attempt).await {
-                Ok(result) => return result,
-                Err(_) => lock.downgrade(),
-            },
-        };
-        attempt.await
+        match self {
+            Self::Shared { lock: _lock, .. } => attempt.await,
+            Self::Alone { lock, one: _one, .. } => {
+                let mut attempt = pin!(attempt);
+                match timeout(LONGEST_ALONE, &mut attempt).await {
+                    Ok(result) => result,
+                    Err(_) => {
+                        drop(lock);
+                        attempt.await
+                    }
+                }
+            }
+        }
     }
 
     /// Notes a suspect before it runs: on disk, and with a broker that keeps such. If the host ends before the note is dropped,

@@ -228,6 +228,20 @@ async fn a_delivery_that_is_held_raises_the_alarm_for_as_long_as_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_outage_does_not_pause_intake_once_the_broker_has_taken_back_what_was_held() {
+    let running = Running::start(Script::new([dead_letter()]), always("x"), |_| {}).await;
+    running.broker.faults().fail("orders.dlq", 1);
+    let mut events = running.observer.subscribe();
+    running.send("m1");
+    while !matches!(events.recv().await.unwrap().kind, EventKind::PublishFailed { .. }) {}
+    let begin = tokio::time::Instant::now();
+    running.broker.disconnect();
+    assert_eq!(running.dead_letter().await.id.as_deref(), Some("m1"));
+    assert!(begin.elapsed() < Duration::from_secs(5), "nobody tried any more: {:?}", begin.elapsed());
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_message_that_is_too_large_for_its_dead_letter_topic_is_parked_and_the_others_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let park = folder.path().join("parked");

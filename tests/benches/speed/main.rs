@@ -29,6 +29,9 @@ fn main() -> anyhow::Result<()> {
     if is_wanted("program") {
         program::measure(&mut table)?;
     }
+    if is_wanted("journal") {
+        queue::journal::measure(&mut table)?;
+    }
     if is_wanted("queue-rabbitmq") {
         queue::rabbitmq::measure(&mut table)?;
     }

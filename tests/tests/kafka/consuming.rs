@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use reprieve::broker::kafka::{Kafka, KafkaSettings};
 use reprieve::broker::{Broker, Consumer, Delivery, Plan, SettleError, Settlement, Target};
 use reprieve::message::Message;
+use reprieve::timestamp::Timestamp;
 use reprieve::topic::Tier;
 use reprieve_tests::kafka::{Record, Sandbox, address};
 
@@ -215,4 +216,67 @@ async fn a_delayed_record_of_another_topic_is_put_back_there_and_only_then_decid
     let back = sandbox.read(&other).await.remove(0);
     assert_eq!((back.body(), back.text("reprieve-back-to")), ("later", None));
     wait_until_all_is_committed(&sandbox, &plan, &tier_topic(&plan, &tier)).await;
+}
+
+/// The clock that counts its delay is another broker's after a change of leaders.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delayed_record_of_another_topic_is_not_put_back_before_the_time_that_it_names() {
+    let sandbox = Sandbox::new();
+    let (source, other) = (sandbox.topic("failed", 1, &[]).await, sandbox.topic("orders", 1, &[]).await);
+    let (broker, (plan, tier)) = (driver(), tiered(&sandbox, &source, Duration::from_secs(3)));
+    broker.prepare(&plan).await.unwrap();
+    // It joins while nothing is due.
+    let _consumer = broker.consume(&plan, 100).await.unwrap();
+    let target = Target::Tier { tier: tier.clone(), route: plan.route.clone(), back_to: other.clone() };
+    // As where the leader's clock was so far behind.
+    let due = Timestamp::now().after(tier.delay + Duration::from_millis(2500));
+    broker.publish(&target, &Message::new("later").with_header("reprieve-due", due.to_string())).await.unwrap();
+    let begin = Instant::now();
+    while sandbox.read(&other).await.is_empty() {
+        assert!(begin.elapsed() < DEADLINE);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let back = sandbox.read(&other).await.remove(0);
+    let back = Timestamp(back.timestamp.unwrap().try_into().unwrap());
+    assert!(back >= due, "{back}, not before {due}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delayed_record_that_its_topic_refuses_goes_to_the_route_and_holds_up_no_other() {
+    let sandbox = Sandbox::new();
+    let source = sandbox.topic("failed", 1, &[]).await;
+    let narrow = sandbox.topic("narrow", 1, &[("max.message.bytes", "1000")]).await;
+    // Takes no record without a key.
+    let compacted = sandbox.topic("compacted", 1, &[("cleanup.policy", "compact")]).await;
+    let (broker, (plan, tier)) = (driver(), tiered(&sandbox, &source, Duration::from_millis(500)));
+    broker.prepare(&plan).await.unwrap();
+    let mut consumer = broker.consume(&plan, 100).await.unwrap();
+    for (topic, body) in [(&narrow, "x".repeat(2000)), (&compacted, "refused".to_owned())] {
+        let target = Target::Tier { tier: tier.clone(), route: plan.route.clone(), back_to: topic.clone() };
+        broker.publish(&target, &Message::new(body)).await.unwrap();
+    }
+    let deliveries = [next(&mut consumer).await, next(&mut consumer).await];
+    let mut sizes = deliveries.each_ref().map(|delivery| body(delivery).len());
+    sizes.sort_unstable();
+    assert_eq!(sizes, ["refused".len(), 2000]);
+    for delivery in &deliveries {
+        ack(delivery).await.unwrap();
+    }
+    wait_until_all_is_committed(&sandbox, &plan, &tier_topic(&plan, &tier)).await;
+}
+
+/// As after somebody altered it while the host runs: a start refuses it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_of_a_tier_that_lost_the_brokers_time_comes_back_after_its_delay() {
+    let sandbox = Sandbox::new();
+    let source = sandbox.topic("orders", 1, &[]).await;
+    let (broker, (plan, tier)) = (driver(), tiered(&sandbox, &source, Duration::from_secs(2)));
+    sandbox.create(&tier_topic(&plan, &tier), 1, &[("message.timestamp.type", "CreateTime")]).await;
+    let mut consumer = broker.consume(&plan, 100).await.unwrap();
+    let target = Target::Tier { tier: tier.clone(), route: plan.route.clone(), back_to: source.clone() };
+    let begin = Instant::now();
+    broker.publish(&target, &Message::new("later")).await.unwrap();
+    let delivery = next(&mut consumer).await;
+    assert!(begin.elapsed() >= tier.delay, "{:?}", begin.elapsed());
+    ack(&delivery).await.unwrap();
 }

@@ -1,6 +1,7 @@
 //! What a route publishes, and what it needs for that.
 
 mod commands;
+mod killers;
 mod preparing;
 mod publishing;
 mod redriving;

@@ -4,6 +4,7 @@
 mod alive;
 mod config_map;
 mod deployment;
+mod journal;
 mod log;
 mod place;
 mod program;

@@ -26,6 +26,7 @@ use self::passed::Passed;
 use self::taken::Taken;
 use self::watch::Watch;
 use super::cluster::{Cluster, Found, unfit_settings};
+use super::off_runtime::OffRuntime;
 use super::{KafkaSettings, convert, group, topics};
 use crate::broker::{BrokerError, Browser, Browsing, Delivery, Earlier, Origin, Position};
 
@@ -73,7 +74,8 @@ impl KafkaBrowser {
         let watch = Watch::new(broker, lost.clone());
         let assigned = watch.assigned();
         let config = client::config(settings, &group);
-        let client: Client = config.create_with_context(watch).map_err(|error| unfit_settings(broker, &error))?;
+        let client = config.create_with_context(watch).map_err(|error| unfit_settings(broker, &error))?;
+        let client: Client = OffRuntime::new(client);
         if purpose == Browsing::Take {
             if cluster.members(&group).await? > 0 {
                 return Err(taken_by_another(topic));
@@ -179,7 +181,7 @@ impl Browser for KafkaBrowser {
         self.taken.close().await;
         let Some(client) = self.client.take() else { return };
         // It leaves its group when it ends, which takes a while.
-        let left = tokio::task::spawn_blocking(move || drop(client)).await;
+        let left = tokio::task::spawn_blocking(|| Arc::into_inner(client).map(OffRuntime::end)).await;
         if let Err(error) = left {
             tracing::warn!(%error, topic = %self.topic, "could not leave the group");
         }

@@ -13,6 +13,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer as _, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::{ClientConfig, ClientContext, Offset, Statistics, TopicPartitionList};
 
+use super::off_runtime::OffRuntime;
 use super::{KafkaSettings, log};
 use crate::broker::BrokerError;
 
@@ -25,7 +26,7 @@ pub(super) struct Cluster {
     name: Arc<str>,
     servers: Arc<str>,
     config: ClientConfig,
-    client: Arc<BaseConsumer<Quiet>>,
+    client: Arc<OffRuntime<BaseConsumer<Quiet>>>,
 }
 
 /// A topic as it is found.
@@ -57,9 +58,18 @@ impl Cluster {
         config.set("group.id", group).set("enable.auto.commit", "false").set("allow.auto.create.topics", "false");
         let name: Arc<str> = settings.name.as_str().into();
         let context = Quiet { broker: Arc::clone(&name) };
-        let client = config.create_with_context(context).map_err(|error| unfit_settings(&settings.name, &error))?;
+        let client: BaseConsumer<Quiet> =
+            config.create_with_context(context).map_err(|error| unfit_settings(&settings.name, &error))?;
+        let client = Arc::new(OffRuntime::new(client));
         let servers = settings.servers.join(",").into();
-        Ok(Self { name, servers, config: settings.client_config(), client: Arc::new(client) })
+        Ok(Self { name, servers, config: settings.client_config(), client })
+    }
+
+    /// Closes the connections, and returns when they are closed, where no question is open.
+    pub(super) fn end(self) {
+        if let Some(client) = Arc::into_inner(self.client) {
+            client.end();
+        }
     }
 
     /// Every topic of the cluster by its name.
@@ -127,9 +137,8 @@ impl Cluster {
         let admin = self.admin()?;
         let asked: Vec<_> = topics.iter().map(|name| ResourceSpecifier::Topic(name)).collect();
         let options = AdminOptions::new().request_timeout(Some(PATIENCE));
-        let answered = admin.describe_configs(&asked, &options).await.map_err(|error| self.unreachable(&error));
-        leave(admin);
-        let described = answered?.into_iter().zip(topics).map(|(answer, name)| {
+        let answered = admin.describe_configs(&asked, &options).await.map_err(|error| self.unreachable(&error))?;
+        let described = answered.into_iter().zip(topics).map(|(answer, name)| {
             let settings = answer.map(|resource| settings(resource.entries)).map_err(|code| code.to_string());
             ((*name).to_owned(), settings)
         });
@@ -149,9 +158,8 @@ impl Cluster {
         }
         let admin = self.admin()?;
         let options = AdminOptions::new().request_timeout(Some(PATIENCE)).operation_timeout(Some(PATIENCE));
-        let answered = admin.create_topics(&[topic], &options).await.map_err(|error| self.unreachable(&error));
-        leave(admin);
-        match answered?.into_iter().next() {
+        let answered = admin.create_topics(&[topic], &options).await.map_err(|error| self.unreachable(&error))?;
+        match answered.into_iter().next() {
             None | Some(Ok(_) | Err((_, Code::TopicAlreadyExists))) => Ok(()),
             Some(Err((name, code))) => Err(BrokerError::Unfit(format!(
                 "topic '{name}' on broker '{}' cannot be created: {code}; create it, or let the user of this broker create topics",
@@ -160,8 +168,8 @@ impl Cluster {
         }
     }
 
-    fn admin(&self) -> Result<AdminClient<DefaultClientContext>, BrokerError> {
-        self.config.create().map_err(|error| unfit_settings(&self.name, &error))
+    fn admin(&self) -> Result<OffRuntime<AdminClient<DefaultClientContext>>, BrokerError> {
+        self.config.create().map(OffRuntime::new).map_err(|error| unfit_settings(&self.name, &error))
     }
 
     async fn ask<T: Send + 'static>(
@@ -193,11 +201,6 @@ impl Cluster {
         };
         BrokerError::Unreachable { broker: format!("{} ({})", self.name, self.servers), reason }
     }
-}
-
-/// The admin client waits for its thread when it ends.
-fn leave(admin: AdminClient<DefaultClientContext>) {
-    tokio::task::spawn_blocking(move || drop(admin));
 }
 
 /// What the client library says of settings that it does not take together. It repeats no values here.

@@ -4,7 +4,7 @@
 //! * `partition`: one assignment of one partition. `window`: which of its records are out, and how far a commit may go.
 //!   `progress`: what a commit says beside that.
 //! * `settler`: a record that is out. `remembered`: what was decided on partitions that have left.
-//! * `broker_clock`: when records of tiers are due.
+//! * `broker_clock`: when records of tiers are due. `read_ahead`: how much is read ahead.
 //! * `shared`: what all of these share.
 
 mod broker_clock;
@@ -12,6 +12,7 @@ mod context;
 mod partition;
 mod poller;
 mod progress;
+mod read_ahead;
 mod remembered;
 mod settler;
 mod shared;
@@ -34,6 +35,7 @@ use tracing::error;
 
 use self::context::Context;
 use self::poller::Poller;
+pub(super) use self::read_ahead::{bound_read_ahead, partitions};
 pub(super) use self::remembered::Remembered;
 use self::settler::Out;
 use self::shared::Shared;
@@ -54,6 +56,8 @@ struct Plans {
     source: Arc<str>,
     group: Arc<str>,
     topics: Vec<TopicPlan>,
+    /// See [`Plan::due_header`].
+    due_header: String,
     /// For the records that ask brokers for their time.
     producer: ClientConfig,
 }
@@ -104,6 +108,7 @@ impl KafkaConsumer {
             source: plan.source.as_str().into(),
             group: group.into(),
             topics: topics(plan, begin),
+            due_header: plan.due_header.clone(),
             producer: settings.producer_config(),
         };
         let names: Vec<&str> = plans.topics.iter().map(|topic| &*topic.topic).collect();
@@ -169,8 +174,6 @@ fn config(settings: &KafkaSettings, group: &str) -> (ClientConfig, Offset) {
     };
     // Partitions stay where they are while others come and go.
     default("partition.assignment.strategy", "cooperative-sticky");
-    // For each partition: what is not read yet stays in the library.
-    default("queued.max.messages.kbytes", "2048");
     default("queued.min.messages", "10000");
     let begin = match settings.client.get("auto.offset.reset").map(String::as_str) {
         Some("latest" | "largest" | "end") => Offset::End,

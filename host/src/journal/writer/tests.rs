@@ -190,3 +190,43 @@ fn entries_that_are_too_old_or_too_many_are_taken_out_from_the_oldest_on() {
     assert!(left.len() < 2990 && left.last().map(|entry| entry.id) == Some(3000), "{}", left.len());
     assert!(pruned.bytes < before, "the room is given back");
 }
+
+#[test]
+fn numbers_of_entries_that_were_taken_out_are_not_given_again() {
+    let written = Written::new();
+    let mut log = crate::journal::Log::open(written.file()).unwrap();
+    let entry = Entry {
+        id: 7,
+        route: "orders".to_owned(),
+        failure: Failure::clone(&failure()),
+        kept: crate::journal::Kept::default(),
+        maker: None,
+        answer: decision().result,
+        outcome: None,
+        candidate: None,
+    };
+    log.write(|batch| batch.add(&entry)).unwrap();
+    let pruned = log.prune(Timestamp(u64::MAX), u64::MAX).unwrap();
+    assert_eq!((pruned.oldest, written.entries().len(), log.last_id().unwrap()), (None, 0, 7));
+}
+
+#[test]
+fn a_duplicate_of_what_never_failed_is_no_end_and_one_of_a_failed_message_is() {
+    let skipped = |attempt| {
+        let subject = Subject { id: Some("1".to_owned()), source: "orders".into(), attempt };
+        let event = EventKind::Skipped { subject, why: crate::event::SkipReason::Duplicate };
+        End::of(&"orders".into(), &event, Timestamp(1)).map(|end| (end.kind, end.attempt))
+    };
+    assert_eq!(skipped(0), None);
+    assert_eq!(skipped(2), Some((crate::journal::EndKind::Skipped, 2)));
+}
+
+#[test]
+fn headers_and_texts_of_errors_that_wait_are_counted_as_bodies_are() {
+    let mut message = crate::message::Message::new("body");
+    message.headers.push("x-large", "v".repeat(5000));
+    let mut large = Failure::clone(&failure());
+    large.message = message.into();
+    large.error.detail = Some("d".repeat(3000));
+    assert!((8000..9000).contains(&size(&large)), "{}", size(&large));
+}

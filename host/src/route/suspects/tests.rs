@@ -177,6 +177,49 @@ async fn a_suspect_that_goes_on_for_long_has_company_in_the_end() {
     assert!(other.turn_now().is_some());
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_a_suspect_has_its_turn_before_the_next_suspect() {
+    let state = tempfile::tempdir().unwrap();
+    let suspicion = suspicion(&suspects(state.path()), 9);
+    let part = |redelivered| Arc::new(suspicion.arrives(&message("m"), redelivered, Earlier::Nothing).unwrap());
+    let (suspect, next, other) = (part(true), part(true), part(false));
+    let alone = suspect.turn().await;
+    let mut next = std::pin::pin!(next.turn());
+    assert!(tokio::time::timeout(Duration::from_secs(1), next.as_mut()).await.is_err(), "a suspect is alone");
+    let mut waiting = std::pin::pin!(other.turn());
+    assert!(tokio::time::timeout(Duration::from_secs(1), waiting.as_mut()).await.is_err(), "a suspect is alone");
+    drop(alone);
+    let first = waiting.await;
+    assert!(tokio::time::timeout(Duration::from_secs(1), next.as_mut()).await.is_err(), "another runs");
+    drop(first);
+    next.await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspect_that_goes_on_for_long_has_others_for_company_and_no_suspect() {
+    let state = tempfile::tempdir().unwrap();
+    let suspicion = suspicion(&suspects(state.path()), 9);
+    let part = |redelivered| Arc::new(suspicion.arrives(&message("m"), redelivered, Earlier::Nothing).unwrap());
+    let (suspect, next, other) = (part(true), part(true), part(false));
+    let alone = suspect.turn().await;
+    let mut next = std::pin::pin!(next.turn());
+    let mut attempt = std::pin::pin!(alone.hold(std::future::pending::<()>()));
+    let both = async { tokio::join!(attempt.as_mut(), next.as_mut()) };
+    assert!(tokio::time::timeout(LONGEST_ALONE * 3, both).await.is_err());
+    assert!(other.turn_now().is_some(), "it waits for the suspect, and nobody for it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspect_does_not_wait_for_long_attempts_of_others_while_everybody_waits_for_it() {
+    let state = tempfile::tempdir().unwrap();
+    let suspicion = suspicion(&suspects(state.path()), 9);
+    let part = |redelivered| Arc::new(suspicion.arrives(&message("m"), redelivered, Earlier::Nothing).unwrap());
+    let _long = part(false).turn().await;
+    let suspect = part(true);
+    tokio::time::timeout(LONGEST_ALONE, suspect.turn()).await.expect("it runs beside them then");
+    assert!(part(false).turn_now().is_some());
+}
+
 #[test]
 fn a_broker_that_tells_of_suspects_hands_nothing_else_over_again_that_is_one() {
     let state = tempfile::tempdir().unwrap();

@@ -43,7 +43,7 @@ async fn compare(path: Path, messages: usize, what: &'static str, goal: f64, tab
         sandbox.delete_later(&format!("reprieve.{name}"));
         let broker = Arc::new(Kafka::new(&KafkaSettings::new("bench", address()))?);
         let (source, dead_letters, name) = (source.as_str(), dead_letters.as_str(), name.as_str());
-        ThroughRoute { broker, name, source, dead_letters, tier: None, path, messages }.run().await
+        ThroughRoute { broker, name, source, dead_letters, tier: None, path, messages, journal: None }.run().await
     };
     let bare = async || {
         let dead_letters = (path == Path::DeadLetter).then_some(dead_letters.as_str());

@@ -2,6 +2,7 @@
 
 mod bare;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
 use reprieve::broker::rabbitmq::{RabbitMq, RabbitMqSettings};
 use reprieve::topic::Tier;
 
+use super::journal;
 use super::path::Path;
 use super::rounds::Comparison;
 use super::through_route::ThroughRoute;
@@ -30,6 +32,12 @@ pub(crate) fn measure(table: &mut Table) -> anyhow::Result<()> {
         compare(&channel, Path::Happy, "happy path", 0.95, table).await?;
         compare(&channel, Path::DeadLetter, "every message dead-lettered", 0.8, table).await?;
         compare(&channel, Path::Tier, "every message through a tier once", 0.7, table).await?;
+        let messages = 5_000;
+        journal::compare("RabbitMQ", messages, table, async |journal| {
+            fill(&channel, messages).await?;
+            through_route(Path::DeadLetter, messages, journal).await
+        })
+        .await?;
         clean(&channel).await
     })
 }
@@ -44,7 +52,7 @@ async fn compare(
     let messages = if path == Path::Happy { 20_000 } else { 5_000 };
     let route = async || {
         fill(channel, messages).await?;
-        through_route(path, messages).await
+        through_route(path, messages, None).await
     };
     let bare = async || {
         fill(channel, messages).await?;
@@ -53,11 +61,11 @@ async fn compare(
     Comparison { what, messages, goal }.measure(table, route, bare).await
 }
 
-async fn through_route(path: Path, messages: usize) -> anyhow::Result<Duration> {
+async fn through_route(path: Path, messages: usize, journal: Option<PathBuf>) -> anyhow::Result<Duration> {
     let broker = Arc::new(RabbitMq::new(&RabbitMqSettings::new("bench", reprieve_tests::rabbitmq::url()))?);
     let tier = (path == Path::Tier).then(|| Tier { name: TIER_NAME.to_owned(), delay: TIER });
     let (source, dead_letters) = (SOURCE, DEAD_LETTERS);
-    ThroughRoute { broker, name: "bench", source, dead_letters, tier, path, messages }.run().await
+    ThroughRoute { broker, name: "bench", source, dead_letters, tier, path, messages, journal }.run().await
 }
 
 /// Messages of 1 KiB in new queues, so that no round works on what another left behind.

@@ -1,5 +1,6 @@
 //! The work by a route of the host, judged by the embedded standard policy.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,6 +12,7 @@ use reprieve::event::EventKind;
 use reprieve::handler::{Call, closure::handler_fn};
 use reprieve::handler_error::HandlerError;
 use reprieve::host::{Host, HostSpec, HostedRoute};
+use reprieve::journal::{JournalSettings, Keeping};
 use reprieve::route::{RouteSpec, RouteWork};
 use reprieve::topic::{Tier, Topic};
 use serde_json::json;
@@ -29,11 +31,13 @@ pub(super) struct ThroughRoute<'r> {
     pub(super) tier: Option<Tier>,
     pub(super) path: Path,
     pub(super) messages: usize,
+    /// The file that failures are recorded in, where they are.
+    pub(super) journal: Option<PathBuf>,
 }
 
 impl ThroughRoute<'_> {
     /// From the first message in hand to the last one at its end.
-    pub(super) async fn run(self) -> anyhow::Result<Duration> {
+    pub(super) async fn run(mut self) -> anyhow::Result<Duration> {
         let path = self.path;
         let count = Arc::new(Count::new(self.messages));
         let handler = {
@@ -51,7 +55,14 @@ impl ThroughRoute<'_> {
                 std::future::ready(if fails { Err(HandlerError::new("busy", "try later")) } else { Ok(()) })
             })
         };
-        let host = Host::start(HostSpec { routes: vec![self.hosted(handler)], ..HostSpec::default() }).await?;
+        let journal = self.journal.take().map(|file| JournalSettings {
+            file,
+            host: "bench".to_owned(),
+            max_age: Duration::from_secs(3600),
+            max_size: 1 << 40,
+            keeping: Keeping::default(),
+        });
+        let host = Host::start(HostSpec { routes: vec![self.hosted(handler)], journal, ..HostSpec::default() }).await?;
         if path == Path::DeadLetter {
             let mut events = host.observer().subscribe();
             let count = Arc::clone(&count);

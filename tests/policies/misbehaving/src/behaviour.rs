@@ -18,6 +18,8 @@ pub(crate) enum Behaviour {
     Count,
     /// Answers the failure and the route as it sees them, as JSON, as the reason of a dead letter.
     Echo,
+    /// The same behind a digest of all of it, since a reason is cut.
+    EchoDigest,
 
     // Faults.
     Panic,
@@ -59,6 +61,10 @@ impl Behaviour {
                 return Verdict::dead_letter().because(count.to_string());
             }
             Self::Echo => return Verdict::dead_letter().because(echo::json(&policy.route, failure)),
+            Self::EchoDigest => {
+                let seen = echo::json(&policy.route, failure);
+                return Verdict::dead_letter().because(format!("{:016x} {seen}", digest(&seen)));
+            }
 
             Self::Panic => panic!("told to panic in decide"),
             Self::Loop => spin(),
@@ -98,6 +104,11 @@ impl Behaviour {
         };
         verdict.because("told to")
     }
+}
+
+/// FNV-1a: a change anywhere shows.
+fn digest(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 pub(crate) fn spin() -> ! {

@@ -9,12 +9,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::watch::{self, Watch};
 use crate::broker::kafka::KafkaSettings;
+use crate::broker::kafka::off_runtime::OffRuntime;
 use crate::broker::{BrokerError, Browsing};
 
 /// How long the group may take to give its only member all partitions.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) type Client = StreamConsumer<Watch>;
+pub(super) type Client = OffRuntime<StreamConsumer<Watch>>;
 
 /// What the reading client begins with.
 pub(super) fn config(settings: &KafkaSettings, group: &str) -> rdkafka::ClientConfig {

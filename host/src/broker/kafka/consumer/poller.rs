@@ -179,7 +179,7 @@ impl Poller {
         self.turn = self.turn.wrapping_add(1);
         let turn = self.turn.checked_rem(count).unwrap_or_default();
         let mut problem = None;
-        let Self { readings, records, shared, publisher, prober, runtime, .. } = self;
+        let Self { plans, readings, records, shared, publisher, prober, runtime, .. } = self;
         let mut all: Vec<&mut Reading> = readings.values_mut().collect();
         all.rotate_left(turn);
         for reading in all {
@@ -187,7 +187,7 @@ impl Poller {
                 wait = wait.min(reading.wait());
                 continue;
             }
-            let around = reading::Around { records, shared, publisher, prober, runtime };
+            let around = reading::Around { due_header: &plans.due_header, records, shared, publisher, prober, runtime };
             match reading.read(&around) {
                 Ok(Stop::Later) => goes_on = true,
                 Ok(Stop::Empty | Stop::NoRoomInWindow) => {}

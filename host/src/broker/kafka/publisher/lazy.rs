@@ -11,11 +11,12 @@ use tokio::time::timeout;
 
 use super::reports::Reports;
 use crate::broker::PublishError;
+use crate::broker::kafka::off_runtime::OffRuntime;
 
 /// What [`LazyProducer::close`] waits for, at most.
 const FLUSH: Duration = Duration::from_secs(10);
 
-type Producer = ThreadedProducer<Reports>;
+type Producer = OffRuntime<ThreadedProducer<Reports>>;
 
 /// A record on its way, without what waits for its report.
 pub(super) type Record<'r> = BaseRecord<'r, [u8], [u8], ()>;
@@ -69,7 +70,14 @@ impl LazyProducer {
     /// Waits until what was published has its reports, and ends the producer.
     pub(super) async fn close(&self) {
         let Some(producer) = self.lock().take() else { return };
-        let flushed = tokio::task::spawn_blocking(move || producer.flush(FLUSH)).await;
+        let flushed = tokio::task::spawn_blocking(move || {
+            let flushed = producer.flush(FLUSH);
+            if let Some(producer) = Arc::into_inner(producer) {
+                producer.end();
+            }
+            flushed
+        })
+        .await;
         if let Ok(Err(error)) = flushed {
             tracing::warn!(broker = %self.name, %error, "records may not have been published: no report came in time");
         }
@@ -81,9 +89,8 @@ impl LazyProducer {
             return Ok(Arc::clone(producer));
         }
         let context = Reports { broker: Arc::clone(&self.name) };
-        let made: Producer =
-            self.config.create_with_context(context).map_err(|error| PublishError::Outage(error.to_string()))?;
-        let made = Arc::new(made);
+        let made = self.config.create_with_context(context).map_err(|error| PublishError::Outage(error.to_string()))?;
+        let made = Arc::new(OffRuntime::new(made));
         *current = Some(Arc::clone(&made));
         Ok(made)
     }

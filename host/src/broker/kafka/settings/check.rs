@@ -40,8 +40,8 @@ const CONFIRMED: &str = "a message counts as published once every replica in syn
 const REPORTS: &str = "each publish needs its report";
 const TRANSACTIONS: &str = "messages are published one by one, and the position is committed after them";
 const GROUP: &str = "write `group` on the route instead";
-const PROTOCOL: &str = "partitions are handed on in order only by the classic protocol: librdkafka's new one gives no commit of a \
-                        partition that goes its time; choose with `partition.assignment.strategy`";
+const PROTOCOL: &str = "consumers use the classic protocol, since librdkafka takes `partition.assignment.strategy`, \
+                        `session.timeout.ms` and `heartbeat.interval.ms` with no other; set those instead";
 const SERVERS: &str = "write `servers` on the broker instead";
 const TIMEOUT: &str = "write `publish_timeout` on the broker instead";
 const CALLBACK: &str = "it is for programs that embed librdkafka";
@@ -149,6 +149,17 @@ mod tests {
             ["enable.auto.commit", "acks", "enable.idempotence", "group.id", "transactional.id", "message.timeout.ms"]
         {
             assert!(matches!(check_setting(name, "1"), Err(SettingProblem::Owned(_))), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_group_protocol_that_gives_no_last_commit_is_refused_with_what_to_set_instead() {
+        for (name, value) in
+            [("group.protocol", "consumer"), ("group.protocol", "classic"), ("group.remote.assignor", "x")]
+        {
+            let Err(SettingProblem::Owned(why)) = check_setting(name, value) else { panic!("{name}") };
+            assert!(why.contains("`partition.assignment.strategy`"), "{why}");
+            assert!(!NAMES.contains(&name), "it is not proposed");
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tracing::warn;
 
-use super::tier::{Due, Prober, TierClock, forward, is_probe};
+use super::tier::{self, Due, Prober, TierClock, forward, is_probe, still_early};
 use crate::broker::kafka::consumer::context::Context;
 use crate::broker::kafka::consumer::partition::Partition;
 use crate::broker::kafka::consumer::remembered::{Past, Place, digest};
@@ -41,6 +41,8 @@ pub(super) struct Reading {
     /// `None` where its records do not wait.
     clock: Option<Arc<TierClock>>,
     not_before: Option<Instant>,
+    /// It was said that the broker's times are missing.
+    warned: bool,
 }
 
 struct InHand {
@@ -51,6 +53,7 @@ struct InHand {
 
 /// Whom a reading hands its records to.
 pub(super) struct Around<'p> {
+    pub(super) due_header: &'p str,
     pub(super) records: &'p mpsc::Sender<Out>,
     pub(super) shared: &'p Arc<Shared>,
     pub(super) publisher: &'p Arc<Publisher>,
@@ -96,7 +99,7 @@ impl Reading {
             }
         });
         let clock = partition.delay.map(|_| Arc::default());
-        Self { partition, source, queue, ready, in_hand: None, past, clock, not_before: None }
+        Self { partition, source, queue, ready, in_hand: None, past, clock, not_before: None, warned: false }
     }
 
     /// Whether something may have come of a look.
@@ -152,10 +155,15 @@ impl Reading {
     }
 
     /// When to look again, where the record must wait in its tier.
-    fn not_due(&self, next: &InHand, around: &Around<'_>) -> Option<Instant> {
+    fn not_due(&mut self, next: &InHand, around: &Around<'_>) -> Option<Instant> {
         let (clock, delay) = (self.clock.as_ref()?, self.partition.delay?);
         if is_probe(&next.message) {
             return None;
+        }
+        if !self.warned && !matches!(next.appended, rdkafka::Timestamp::LogAppendTime(_)) {
+            self.warned = true;
+            let Place { topic, partition, .. } = &self.partition.place;
+            warn!(%topic, partition, "{}", tier::WITHOUT_BROKER_TIME);
         }
         match clock.due(next.appended, delay, Instant::now()) {
             Due::Now => None,
@@ -218,7 +226,8 @@ impl Reading {
             Way::None => drop(out.decide(around.shared)),
             Way::Elsewhere(topic) => {
                 let (publisher, shared) = (Arc::clone(around.publisher), Arc::clone(around.shared));
-                around.runtime.spawn(forward(out, topic, publisher, shared, around.records.clone()));
+                let early = still_early(&out, around.due_header);
+                around.runtime.spawn(forward(out, topic, early, publisher, shared, around.records.clone()));
             }
             Way::Route => room.send(out),
         }

@@ -16,11 +16,13 @@ use crate::broker::kafka::consumer::broker_clock::BrokerClock;
 use crate::broker::kafka::consumer::remembered::Place;
 use crate::broker::kafka::consumer::settler::Out;
 use crate::broker::kafka::consumer::shared::Shared;
+use crate::broker::kafka::off_runtime::OffRuntime;
 use crate::broker::kafka::publisher::Publisher;
 use crate::broker::kafka::tiers;
 use crate::broker::{PublishError, Target};
 use crate::delivery::Doubling;
 use crate::message::Message;
+use crate::timestamp::Timestamp as HostTime;
 use crate::topic::Topic;
 
 /// On a record that asks the broker for its time, and says nothing else.
@@ -41,6 +43,11 @@ const BACK_OFF: Doubling = Doubling { initial: Duration::from_secs(1), max: Dura
 
 /// A topic that takes nothing for so long is not waited for: the record would pin its partition.
 const GIVE_UP: Duration = Duration::from_secs(5 * 60);
+
+/// Said of a tier that was altered so, after it was found fit: a start refuses it.
+pub(super) const WITHOUT_BROKER_TIME: &str = "records of this tier have the senders' times and not the broker's: they are due by \
+                                              the clocks of the hosts, early where those differ; set \
+                                              message.timestamp.type=LogAppendTime on its topic, for no route starts without";
 
 /// The clock of the broker that leads one partition of a tier.
 #[derive(Default)]
@@ -115,15 +122,15 @@ impl TierClock {
 
 /// As good as the clocks of the hosts agree; the route itself waits for the time that the copy names.
 fn due_by_this_clock(at: i64, delay: Duration, now: Instant) -> Due {
-    let at = crate::timestamp::Timestamp(u64::try_from(at).unwrap_or_default());
-    let wait = at.after(delay).since(crate::timestamp::Timestamp::now());
+    let at = HostTime(u64::try_from(at).unwrap_or_default());
+    let wait = at.after(delay).since(HostTime::now());
     if wait.is_zero() { Due::Now } else { Due::At(now + wait.min(LONGEST_WAIT)) }
 }
 
 /// Asks brokers for their time: the answer to a record that is appended has it.
 pub(super) struct Prober {
     config: ClientConfig,
-    producer: Arc<OnceLock<FutureProducer>>,
+    producer: Arc<OnceLock<OffRuntime<FutureProducer>>>,
 }
 
 impl Prober {
@@ -156,13 +163,13 @@ impl Prober {
 /// Appends a probe, and gives the time that it has.
 async fn append(
     config: &ClientConfig,
-    producer: &OnceLock<FutureProducer>,
+    producer: &OnceLock<OffRuntime<FutureProducer>>,
     place: &Place,
 ) -> Result<Timestamp, String> {
     let producer = match producer.get() {
         Some(producer) => producer,
         None => {
-            let made = config.create().map_err(|error| error.to_string())?;
+            let made = config.create().map(OffRuntime::new).map_err(|error| error.to_string())?;
             producer.get_or_init(|| made)
         }
     };
@@ -178,16 +185,28 @@ pub(super) fn is_probe(message: &Message) -> bool {
     message.headers.get(PROBE).is_some() && message.headers.get(tiers::BACK_TO).is_none() && message.body_size() == 0
 }
 
-/// Puts a message that is due back on a topic that is not this route's source; only then is its record in the tier decided. What
-/// the topic does not take goes to the route, which judges it like a failure that has just arrived (rule 5).
+/// How long a message must still wait by the time that it names. After a change of leaders the clock of another broker counts its
+/// delay. It has waited that long by some clock, so another delay is always enough.
+pub(super) fn still_early(out: &Out, due_header: &str) -> Duration {
+    let due = out.message.headers.text(due_header).and_then(HostTime::parse);
+    let early = due.map_or(Duration::ZERO, |due| due.since(HostTime::now()));
+    early.min(out.partition.delay.unwrap_or_default())
+}
+
+/// Puts a message back on a topic that is not this route's source, when it is no longer early; only then is its record in the tier
+/// decided. What the topic does not take goes to the route, which judges it like a failure that has just arrived (rule 5).
 pub(super) async fn forward(
     out: Out,
     topic: String,
+    early: Duration,
     publisher: Arc<Publisher>,
     shared: Arc<Shared>,
     records: mpsc::Sender<Out>,
 ) {
     let (lost, target) = (out.partition.lost.clone(), Target::Topic(Topic::Named(topic)));
+    if lost.run_until_cancelled(sleep(early)).await.is_none() {
+        return;
+    }
     let begin = Instant::now();
     for tries in 0.. {
         let published = publisher.publish(&target, &out.message);
@@ -195,8 +214,7 @@ pub(super) async fn forward(
             None => return,
             Some(Ok(())) => break,
             Some(Err(error)) => {
-                let is_outage = matches!(error, PublishError::Outage(_));
-                if !is_outage || begin.elapsed() >= GIVE_UP {
+                if is_hopeless(&error, begin.elapsed()) {
                     warn!(id = out.message.id, %target, %error, "a delayed message cannot be put back: its route judges it again");
                     // Nobody takes it where the consumer is gone; its record stays undecided.
                     let _ = lost.run_until_cancelled(records.send(out)).await;
@@ -215,9 +233,23 @@ pub(super) async fn forward(
     }
 }
 
+/// Whether a publish that failed, after it was tried for this long, is not tried any more.
+fn is_hopeless(error: &PublishError, tried: Duration) -> bool {
+    !matches!(error, PublishError::Outage(_)) || tried >= GIVE_UP
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_topic_refuses_is_not_tried_again_and_an_outage_is_waited_for_but_not_for_ever() {
+        let text = || "no".to_owned();
+        assert!(is_hopeless(&PublishError::TooLarge(text()), Duration::ZERO));
+        assert!(is_hopeless(&PublishError::Refused(text()), Duration::ZERO));
+        assert!(!is_hopeless(&PublishError::Outage(text()), GIVE_UP.saturating_sub(Duration::from_secs(1))));
+        assert!(is_hopeless(&PublishError::Outage(text()), GIVE_UP));
+    }
 
     const DELAY: Duration = Duration::from_secs(30);
 
@@ -244,7 +276,7 @@ mod tests {
     #[test]
     fn a_record_whose_topic_keeps_the_senders_time_is_due_by_that() {
         let (clock, now) = (TierClock::default(), Instant::now());
-        let sent = i64::try_from(crate::timestamp::Timestamp::now().0).unwrap();
+        let sent = i64::try_from(HostTime::now().0).unwrap();
         assert_eq!(clock.due(Timestamp::CreateTime(sent - 30_000), DELAY, now), Due::Now);
         let due = clock.due(Timestamp::CreateTime(sent - 10_000), DELAY, now);
         assert!(matches!(due, Due::At(at) if at > now + Duration::from_secs(19)), "{due:?}");
