@@ -1,10 +1,12 @@
 //! The local record of every failure, verdict and outcome, in one SQLite file, and what is asked of it.
 //!
 //! * `entry`: a judged failure and what became of it. `kept`: how much of its message is there.
+//! * [`backtest`]: recorded failures judged again, by another policy.
 //! * `step`: what happened to a route's policies. `end`: how a message that had failed left the route without failing.
 //! * `writer`, `worker`: what the routes tell, and the thread that writes it. `keeping`: what of a failure is kept.
 //! * `file`: the tables. `log`: appends to them. `reader`, `filter`: reads them, also while a host writes.
 
+pub mod backtest;
 mod end;
 mod entry;
 mod file;
@@ -25,7 +27,7 @@ pub use filter::Filter;
 pub use keeping::{Keeping, Mask};
 pub use kept::Kept;
 pub use log::{Batch, Log, Pruned};
-pub use reader::{Order, Reader};
+pub use reader::{Order, RawEntry, Reader};
 pub use step::{Step, StepKind};
 pub use writer::{Journal, JournalSettings, Ticket};
 

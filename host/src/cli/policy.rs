@@ -1,5 +1,6 @@
 //! `reprieve policy …`: writing policies, one file a command.
 
+mod backtest;
 mod bench;
 mod build;
 mod check;
@@ -48,6 +49,7 @@ enum PolicyCommand {
     Timeline(timeline::TimelineArguments),
     Bench(bench::BenchArguments),
     Inspect(inspect::InspectArguments),
+    Backtest(backtest::BacktestArguments),
     /// Let a running host's candidate go live now
     Promote(steer::SteerArguments),
     /// Keep a running host's candidate from being promoted or rolled back by itself
@@ -72,6 +74,7 @@ pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
         PolicyCommand::Bench(arguments) => bench::bench(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::Backtest(arguments) => backtest::run(arguments),
         PolicyCommand::Promote(arguments) => steer::steer(arguments, "promote"),
         PolicyCommand::Hold(arguments) => steer::steer(arguments, "hold"),
         PolicyCommand::Resume(arguments) => steer::steer(arguments, "resume"),

@@ -18,6 +18,41 @@ pub struct Reader {
     connection: Connection,
 }
 
+/// An entry as it stands in the file, without its outcome.
+#[derive(Debug)]
+pub struct RawEntry {
+    file: std::sync::Arc<PathBuf>,
+    id: u64,
+    route: String,
+    policy: Option<String>,
+    revision: Option<String>,
+    failure: String,
+    kept: Option<String>,
+    answer: String,
+}
+
+impl RawEntry {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// What is there is no entry.
+    pub fn parse(self) -> Result<Entry, JournalError> {
+        let Self { file, id, route, policy, revision, failure, kept, answer } = self;
+        let wrong = |problem| JournalError::Row { file: file.to_path_buf(), row: id, problem };
+        let kept = kept.map(|kept| serde_json::from_str(&kept)).transpose().map_err(wrong)?;
+        Ok(Entry {
+            id,
+            route,
+            failure: serde_json::from_str(&failure).map_err(wrong)?,
+            kept: kept.unwrap_or_default(),
+            maker: policy.zip(revision).map(|(policy, revision)| Maker { policy, revision }),
+            answer: serde_json::from_str(&answer).map_err(wrong)?,
+            outcome: None,
+            candidate: None,
+        })
+    }
+}
+
 /// Which entries come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
@@ -85,6 +120,39 @@ impl Reader {
         let mut rows = select.query(params_from_iter(values)).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             if !each(self.entry(row)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same as it stands there, for whoever reads many and parses them on other threads; the oldest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn raw_entries(&self, filter: &Filter, mut each: impl FnMut(RawEntry) -> bool) -> Result<(), JournalError> {
+        let (conditions, values) = filter.to_sql();
+        let sql = format!(
+            "SELECT id, route, policy, revision, failure, kept, answer FROM failures WHERE {conditions} ORDER BY id"
+        );
+        let failed = |problem| self.failed(problem);
+        let mut select = self.connection.prepare(&sql).map_err(failed)?;
+        let mut rows = select.query(params_from_iter(values)).map_err(failed)?;
+        let file = std::sync::Arc::new(self.file.clone());
+        while let Some(row) = rows.next().map_err(failed)? {
+            let read = || -> rusqlite::Result<RawEntry> {
+                Ok(RawEntry {
+                    file: std::sync::Arc::clone(&file),
+                    id: row.get::<_, i64>(0)?.unsigned_abs(),
+                    route: row.get(1)?,
+                    policy: row.get(2)?,
+                    revision: row.get(3)?,
+                    failure: row.get(4)?,
+                    kept: row.get(5)?,
+                    answer: row.get(6)?,
+                })
+            };
+            if !each(read().map_err(failed)?) {
                 break;
             }
         }

@@ -1,0 +1,197 @@
+//! Where the failures come from.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::config::{Config, ConfigError};
+use crate::failure::{DeadLetter, Failure};
+use crate::journal::backtest::Record;
+use crate::journal::{self, Entry, Filter, JournalError, Kept, Reader};
+use crate::timestamp::Timestamp;
+use crate::verdict::{Fault, FaultKind};
+
+/// Between two lines of progress.
+const SAY: Duration = Duration::from_millis(500);
+
+/// Which failures.
+#[derive(Debug, Clone, Args)]
+pub(super) struct SourceArguments {
+    /// A host's journal, or its state folder; without it, that of the configuration. May be given many times
+    #[arg(long, value_name = "PATH", conflicts_with = "failures")]
+    journal: Vec<PathBuf>,
+
+    /// Failures in JSON instead: a list, or one a line, as `reprieve journal export` and `dead-letters peek --json` print
+    /// them; - is standard input
+    #[arg(long, value_name = "FILE")]
+    failures: Option<PathBuf>,
+
+    /// Only failures since then: so long ago, such as 7d, or a time, such as 2026-11-30T12:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    since: Option<Timestamp>,
+
+    /// Only failures before then
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    until: Option<Timestamp>,
+
+    /// Only failures with errors of this kind
+    #[arg(short = 'k', long, value_name = "KIND")]
+    error_kind: Option<String>,
+}
+
+/// Failures, ready to be read.
+pub(super) enum Source {
+    Journals { readers: Vec<Reader>, filter: Filter },
+    Entries { name: String, entries: Vec<Entry> },
+}
+
+impl SourceArguments {
+    /// Opens the journals, or reads the file. `needs_record` says that each failure needs the verdict that was given.
+    pub(super) fn open(
+        &self,
+        config: Option<&Path>,
+        route: Option<String>,
+        needs_record: bool,
+    ) -> anyhow::Result<Source> {
+        let filter = Filter {
+            route,
+            error_kind: self.error_kind.clone(),
+            since: self.since,
+            until: self.until,
+            ..Filter::default()
+        };
+        if let Some(file) = &self.failures {
+            return self.read(file, &filter, needs_record);
+        }
+        let files = match (&self.journal[..], config) {
+            ([], None) => {
+                return Err(ConfigError::Unusable(
+                    "there are no failures to judge\n = help: name a configuration with -c, whose host recorded them, or --journal or \
+                     --failures"
+                        .to_owned(),
+                )
+                .into());
+            }
+            ([], Some(config)) => vec![Config::load(config)?.host.state.join(journal::FILE)],
+            (files, _) => files.iter().map(|path| in_state_folder(path)).collect(),
+        };
+        let readers = files.iter().map(Reader::open).collect::<Result<_, _>>();
+        let readers = readers.map_err(|error| ConfigError::Unusable(error.to_string()))?;
+        Ok(Source::Journals { readers, filter })
+    }
+
+    fn read(&self, file: &Path, filter: &Filter, needs_record: bool) -> anyhow::Result<Source> {
+        let name = if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() };
+        let wrong = |what: String| {
+            ConfigError::Unusable(format!(
+                "cannot use the failures in {name}: {what}\n = help: write a JSON list of failures, or one a line"
+            ))
+        };
+        let mut text = String::new();
+        match file.as_os_str() == "-" {
+            true => std::io::stdin().read_to_string(&mut text).map(drop),
+            false => std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text)).map(drop),
+        }
+        .map_err(|error| wrong(error.to_string()))?;
+        let values = values(&text).map_err(|error| wrong(error.to_string()))?;
+        let mut entries = Vec::with_capacity(values.len());
+        for (number, value) in (1..).zip(values) {
+            let entry = entry(number, value).map_err(|error| wrong(format!("failure {number}: {error}")))?;
+            if needs_record && entry.maker.is_none() {
+                return Err(wrong(format!(
+                    "failure {number} has no verdict that was given; name what to compare with: --against OLD.wasm"
+                ))
+                .into());
+            }
+            let at = entry.failure.now;
+            let is_wanted = filter.error_kind.as_ref().is_none_or(|kind| *kind == entry.failure.error.kind)
+                && filter.since.is_none_or(|since| at >= since)
+                && filter.until.is_none_or(|until| at < until);
+            if is_wanted {
+                entries.push(entry);
+            }
+        }
+        Ok(Source::Entries { name, entries })
+    }
+}
+
+/// A list, or one value after the other.
+fn values(text: &str) -> serde_json::Result<Vec<Value>> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
+    match &mut values[..] {
+        [Value::Array(list)] => Ok(std::mem::take(list)),
+        _ => Ok(values),
+    }
+}
+
+/// An entry as the journal exports it, a dead letter, or a failure.
+fn entry(number: u64, value: Value) -> Result<Entry, String> {
+    if value.get("answer").is_some() && value.get("failure").is_some() {
+        return serde_json::from_value(value).map_err(|error| error.to_string());
+    }
+    let failure = match DeadLetter::from_printed(&value).map_err(|error| error.to_string())? {
+        Some(letter) => letter.failure,
+        None => Failure::from_written(&value).map_err(|error| error.to_string())?,
+    };
+    let answer = Err(Fault::new(FaultKind::NoPolicy, "not recorded"));
+    let (route, kept) = (String::new(), Kept::default());
+    Ok(Entry { id: number, route, failure, kept, maker: None, answer, outcome: None, candidate: None })
+}
+
+impl Source {
+    /// What the failures are read from, in words.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Entries { name, .. } => name.clone(),
+            Self::Journals { readers, filter } => {
+                let files: Vec<_> = readers.iter().map(|reader| reader.file().display().to_string()).collect();
+                let route = filter.route.as_ref().map(|route| format!(", route {route}")).unwrap_or_default();
+                let since = filter.since.map(|since| format!(", since {since}")).unwrap_or_default();
+                format!("{}{route}{since}", files.join(", "))
+            }
+        }
+    }
+
+    /// Hands out every failure, and says on a terminal how far it has come.
+    pub(super) fn feed(&self, each: &mut dyn FnMut(Record) -> bool) -> Result<(), JournalError> {
+        let Self::Journals { readers, filter } = self else {
+            let Self::Entries { entries, .. } = self else { return Ok(()) };
+            entries.iter().all(|entry| each(Record::Entry(Box::new(entry.clone()))));
+            return Ok(());
+        };
+        let is_watched = std::io::stderr().is_terminal();
+        let (mut count, mut said) = (0_u64, Instant::now());
+        for reader in readers {
+            reader.raw_entries(filter, |raw| {
+                count += 1;
+                if is_watched && count.is_multiple_of(1024) && said.elapsed() >= SAY {
+                    said = Instant::now();
+                    eprint!("\r{count} failures read");
+                }
+                each(Record::Raw(raw))
+            })?;
+        }
+        if is_watched {
+            eprint!("\r\x1b[K");
+        }
+        Ok(())
+    }
+}
+
+/// A journal's file, also where its folder is named.
+fn in_state_folder(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(journal::FILE) } else { path.to_owned() }
+}
+
+/// So long ago, or a time.
+fn moment(text: &str) -> Result<Timestamp, String> {
+    if let Ok(ago) = humantime::parse_duration(text) {
+        let at = SystemTime::now().checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH);
+        return Ok(at.into());
+    }
+    let time = humantime::parse_rfc3339_weak(text).map_err(|_| "write 7d, 12h, or 2026-11-30T12:00:00Z".to_owned())?;
+    Ok(time.into())
+}
