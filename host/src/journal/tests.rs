@@ -128,7 +128,7 @@ fn steps_and_ends_are_read_by_route_and_message() {
     })
     .unwrap();
     let reader = Reader::open(folder.path().join(FILE)).unwrap();
-    assert_eq!(reader.steps(Some("orders")).unwrap(), [step.clone()]);
+    assert_eq!(reader.steps(Some("orders")).unwrap(), std::slice::from_ref(&step));
     assert_eq!(reader.steps(None).unwrap(), [step]);
     assert_eq!(reader.steps(Some("payments")).unwrap(), []);
     assert_eq!(reader.ends(Some("1")).unwrap(), [end]);

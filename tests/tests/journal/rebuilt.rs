@@ -130,7 +130,7 @@ async fn a_verdict_that_differs_is_of_a_failure_of_which_something_was_withheld(
     let same = |entry: &&Entry| again[&entry.id] == serde_json::to_value(&entry.answer).unwrap();
     // A policy that looks at no header and no body is not hindered.
     for entry in cut.iter().filter(|entry| ["standard", "by-error-kind", "empty"].contains(&entry.route.as_str())) {
-        assert!(same(&entry), "{} of {} differs", entry.id, entry.route);
+        assert!(same(entry), "{} of {} differs", entry.id, entry.route);
     }
     assert!(cut.iter().any(|entry| entry.route == "all" && !same(entry)));
     for entry in &recorded {
