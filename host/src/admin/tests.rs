@@ -26,7 +26,8 @@ impl StatusSource for Host {
 
     fn steer(&self, route: String, action: CandidateAction) -> BoxFuture<'_, Result<String, String>> {
         let known = route == "orders";
-        let said = if known { Ok(format!("{action:?} on {route}")) } else { Err(format!("there is no route {route:?}")) };
+        let said =
+            if known { Ok(format!("{action:?} on {route}")) } else { Err(format!("there is no route {route:?}")) };
         Box::pin(std::future::ready(said))
     }
 }

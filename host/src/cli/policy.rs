@@ -12,7 +12,7 @@ mod steer;
 mod test;
 mod timeline;
 mod usage;
-mod words;
+pub(in crate::cli) mod words;
 
 use std::process::ExitCode;
 
