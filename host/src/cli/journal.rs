@@ -5,14 +5,14 @@ mod export;
 mod merge;
 mod query;
 mod show;
-mod source;
+pub(in crate::cli) mod source;
 mod stats;
 mod story;
-mod table;
+pub(in crate::cli) mod table;
 mod tail;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(in crate::cli) mod words;
 
 use std::io;
 use std::process::ExitCode;

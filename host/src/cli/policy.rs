@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod check;
 mod failure_argument;
+mod history;
 mod inspect;
 mod judged;
 mod new;
@@ -48,6 +49,7 @@ enum PolicyCommand {
     Timeline(timeline::TimelineArguments),
     Bench(bench::BenchArguments),
     Inspect(inspect::InspectArguments),
+    History(history::HistoryArguments),
     /// Let a running host's candidate go live now
     Promote(steer::SteerArguments),
     /// Keep a running host's candidate from being promoted or rolled back by itself
@@ -72,6 +74,7 @@ pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
         PolicyCommand::Timeline(arguments) => timeline::timeline(arguments),
         PolicyCommand::Bench(arguments) => bench::bench(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
+        PolicyCommand::History(arguments) => history::history(arguments),
         PolicyCommand::Promote(arguments) => steer::steer(arguments, "promote"),
         PolicyCommand::Hold(arguments) => steer::steer(arguments, "hold"),
         PolicyCommand::Resume(arguments) => steer::steer(arguments, "resume"),

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use rusqlite::params_from_iter;
+use rusqlite::{params, params_from_iter};
 
 use super::{Filter, JournalError, OutcomeKind, Reader};
 use crate::timestamp::{Timestamp, millis};
+use crate::verdict::Maker;
 
 /// Failures that have all of this in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,29 @@ impl Reader {
             rows.collect()
         };
         read().map_err(|problem| self.failed(problem))
+    }
+
+    /// How many failures a revision was asked about on a route from `from` until `until`, and how many of its answers were
+    /// faults.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn revision_counts(
+        &self,
+        route: &str,
+        maker: &Maker,
+        from: Timestamp,
+        until: Option<Timestamp>,
+    ) -> Result<(u64, u64), JournalError> {
+        let limit = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
+        let counts: rusqlite::Result<(i64, i64)> = self.connection.query_row(
+            "SELECT count(*), count(fault) FROM failures
+             WHERE route = ?1 AND policy = ?2 AND revision = ?3 AND at >= ?4 AND at < ?5",
+            params![route, maker.policy, maker.revision, limit(from.0), limit(until.map_or(u64::MAX, |until| until.0))],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        );
+        let (decisions, faults) = counts.map_err(|problem| self.failed(problem))?;
+        Ok((decisions.unsigned_abs(), faults.unsigned_abs()))
     }
 
     /// The times of the first and the last failure; `None` where there is none.

@@ -11,7 +11,7 @@ use crate::journal::{FILE, JournalError, Reader};
 
 /// Which journals: that of a configuration's host, or those that are named.
 #[derive(Debug, Clone, Args)]
-pub(super) struct SourceArguments {
+pub(in crate::cli) struct SourceArguments {
     #[command(flatten)]
     config: ConfigArgument,
 
@@ -22,9 +22,9 @@ pub(super) struct SourceArguments {
 
 /// A journal, and whose it is.
 #[derive(Debug)]
-pub(super) struct Source {
-    pub(super) host: Arc<str>,
-    pub(super) reader: Reader,
+pub(in crate::cli) struct Source {
+    pub(in crate::cli) host: Arc<str>,
+    pub(in crate::cli) reader: Reader,
 }
 
 impl SourceArguments {
@@ -32,7 +32,7 @@ impl SourceArguments {
     ///
     /// # Errors
     /// One of them cannot be read.
-    pub(super) fn open(&self) -> anyhow::Result<Vec<Source>> {
+    pub(in crate::cli) fn open(&self) -> anyhow::Result<Vec<Source>> {
         if !self.journals.is_empty() {
             return Ok(self.journals.iter().map(|path| Source::open(path)).collect::<Result<_, _>>()?);
         }
@@ -54,7 +54,7 @@ impl Source {
     ///
     /// # Errors
     /// It cannot be read.
-    pub(super) fn open(path: &Path) -> Result<Self, JournalError> {
+    pub(in crate::cli) fn open(path: &Path) -> Result<Self, JournalError> {
         let file = if path.is_dir() { path.join(FILE) } else { path.to_owned() };
         let reader = Reader::open(&file)?;
         let host = reader.host()?.unwrap_or_else(|| file.display().to_string());

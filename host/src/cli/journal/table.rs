@@ -3,7 +3,7 @@
 use crate::cli::style::Style;
 
 /// The lines, without spaces at their ends.
-pub(super) fn lines(heading: &[&str], rows: &[Vec<String>], style: Style) -> Vec<String> {
+pub(in crate::cli) fn lines(heading: &[&str], rows: &[Vec<String>], style: Style) -> Vec<String> {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
         cells.chain([heading[column].chars().count()]).max().unwrap_or(0)

@@ -6,7 +6,7 @@ use crate::journal::{Entry, Outcome, OutcomeKind};
 use crate::timestamp::Timestamp;
 
 /// `2026-03-01 12:00:00.000`, in UTC.
-pub(super) fn time(at: Timestamp) -> String {
+pub(in crate::cli) fn time(at: Timestamp) -> String {
     at.to_string().replace('T', " ").trim_end_matches('Z').to_owned()
 }
 
