@@ -154,7 +154,7 @@ fn who_follows_waits_for_a_young_failures_outcome() {
     let mut after = 0;
     let found = tail::settled(&source, &Filter::default(), &mut after).unwrap();
     assert_eq!((found.len(), after), (1, 1));
-    insta::assert_snapshot!(tail::line(&found[0], true, Style::PLAIN), @"");
+    insta::assert_snapshot!(tail::line(&found[0], true, Style::PLAIN), @"2026-03-01 12:00:00.000  host-1  orders  A attempt 1  http-503 → not known  the other side is down");
     let dead = outcome(OutcomeKind::DeadLettered, 1, "dlq").unwrap();
     let mut log = Log::open(folder.path().join("host-1").join(FILE)).unwrap();
     log.write(|batch| batch.set_outcome(2, &dead)).unwrap();

@@ -10,7 +10,7 @@ use clap::Args;
 use crate::cli::journal::source::{Source, SourceArguments};
 use crate::cli::journal::{table, words};
 use crate::cli::style::Style;
-pub(in crate::cli) use tenure::{Line, Tenure, lines};
+use tenure::{Line, lines};
 
 /// Show which policy was live on which route, from when to when
 ///
@@ -54,7 +54,7 @@ pub(super) fn history(arguments: &HistoryArguments) -> anyhow::Result<ExitCode> 
 }
 
 /// The lines of all hosts, by route and host, the oldest first.
-pub(in crate::cli) fn recorded(sources: &[Source], route: Option<&str>) -> anyhow::Result<Vec<Line>> {
+fn recorded(sources: &[Source], route: Option<&str>) -> anyhow::Result<Vec<Line>> {
     let mut all = Vec::new();
     for source in sources {
         let mut of_host = lines(&source.host, &source.reader.steps(route)?);

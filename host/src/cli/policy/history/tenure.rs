@@ -9,7 +9,7 @@ use crate::verdict::Maker;
 /// A line of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
-pub(in crate::cli) enum Line {
+pub(super) enum Line {
     /// A policy was live.
     Live(Tenure),
     /// Something else happened, such as to a candidate.
@@ -18,20 +18,20 @@ pub(in crate::cli) enum Line {
 
 /// The time that a policy was live on a route of a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(in crate::cli) struct Tenure {
-    pub(in crate::cli) host: String,
-    pub(in crate::cli) route: String,
-    pub(in crate::cli) maker: Maker,
-    pub(in crate::cli) from: Timestamp,
+pub(super) struct Tenure {
+    pub(super) host: String,
+    pub(super) route: String,
+    pub(super) maker: Maker,
+    pub(super) from: Timestamp,
     /// Absent where it still is, as far as is recorded.
-    pub(in crate::cli) until: Option<Timestamp>,
-    pub(in crate::cli) digest: Option<String>,
-    pub(in crate::cli) size: Option<u64>,
-    pub(in crate::cli) signed_by: Option<String>,
-    pub(in crate::cli) decisions: u64,
-    pub(in crate::cli) faults: u64,
+    pub(super) until: Option<Timestamp>,
+    pub(super) digest: Option<String>,
+    pub(super) size: Option<u64>,
+    pub(super) signed_by: Option<String>,
+    pub(super) decisions: u64,
+    pub(super) faults: u64,
     /// Why it left.
-    pub(in crate::cli) left: Option<String>,
+    pub(super) left: Option<String>,
 }
 
 impl Line {
@@ -52,7 +52,7 @@ impl Tenure {
 }
 
 /// One host's steps as lines.
-pub(in crate::cli) fn lines(host: &str, steps: &[Step]) -> Vec<Line> {
+pub(super) fn lines(host: &str, steps: &[Step]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for step in steps {
         let open = lines.iter_mut().rev().find_map(|line| match line {
