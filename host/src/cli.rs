@@ -3,6 +3,7 @@
 pub mod check;
 pub mod dead_letters;
 pub mod demo;
+pub mod journal;
 pub mod policy;
 pub mod run;
 mod running_host;
@@ -48,6 +49,7 @@ enum Command {
     Demo(demo::DemoArguments),
     Send(send::SendArguments),
     DeadLetters(dead_letters::DeadLettersArguments),
+    Journal(journal::JournalArguments),
 }
 
 /// Where the configuration is.
@@ -69,6 +71,7 @@ pub fn main() -> ExitCode {
         Command::Demo(arguments) => demo::demo(&arguments),
         Command::Send(arguments) => send::send(&arguments),
         Command::DeadLetters(arguments) => dead_letters::dead_letters(&arguments),
+        Command::Journal(arguments) => journal::journal(&arguments),
     };
     result.unwrap_or_else(|error| match error.downcast_ref::<ConfigError>() {
         // It shows each problem with its place, and needs no further word.

@@ -4,9 +4,10 @@
 //! * [`backtest`]: recorded failures judged again, by another policy.
 //! * `step`: what happened to a route's policies. `end`: how a message that had failed left the route without failing.
 //! * `writer`, `worker`: what the routes tell, and the thread that writes it. `keeping`: what of a failure is kept.
-//! * `file`: the tables. `log`: appends to them. `reader`, `filter`: reads them, also while a host writes.
+//! * `file`: the tables. `log`: appends to them. `reader`, `filter`, `counts`: reads them, also while a host writes.
 
 pub mod backtest;
+mod counts;
 mod end;
 mod entry;
 mod file;
@@ -21,6 +22,7 @@ mod tests;
 mod worker;
 mod writer;
 
+pub use counts::Count;
 pub use end::{End, EndKind};
 pub use entry::{Candidate, CandidateMode, Entry, Outcome, OutcomeKind};
 pub use filter::Filter;

@@ -8,6 +8,8 @@ mod view;
 
 use std::process::ExitCode;
 
+pub(in crate::cli) use view::excerpt;
+
 use clap::{Args, Subcommand};
 
 /// Look at dead letters, and put them back on their origin

@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod check;
 mod failure_argument;
+mod history;
 mod inspect;
 mod judged;
 mod new;
@@ -13,7 +14,7 @@ mod steer;
 mod test;
 mod timeline;
 mod usage;
-mod words;
+pub(in crate::cli) mod words;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,7 @@ enum PolicyCommand {
     Bench(bench::BenchArguments),
     Inspect(inspect::InspectArguments),
     Backtest(backtest::BacktestArguments),
+    History(history::HistoryArguments),
     /// Let a running host's candidate go live now
     Promote(steer::SteerArguments),
     /// Keep a running host's candidate from being promoted or rolled back by itself
@@ -75,6 +77,7 @@ pub fn policy(arguments: &PolicyArguments) -> anyhow::Result<ExitCode> {
         PolicyCommand::Bench(arguments) => bench::bench(arguments),
         PolicyCommand::Inspect(arguments) => inspect::inspect(arguments),
         PolicyCommand::Backtest(arguments) => backtest::run(arguments),
+        PolicyCommand::History(arguments) => history::history(arguments),
         PolicyCommand::Promote(arguments) => steer::steer(arguments, "promote"),
         PolicyCommand::Hold(arguments) => steer::steer(arguments, "hold"),
         PolicyCommand::Resume(arguments) => steer::steer(arguments, "resume"),

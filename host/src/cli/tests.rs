@@ -43,6 +43,13 @@ fn each_command_for_dead_letters_explains_itself_with_examples() {
 }
 
 #[test]
+fn each_command_for_journals_explains_itself_with_examples() {
+    for command in ["tail", "query", "show", "export", "stats"] {
+        insta::assert_snapshot!(format!("help_journal_{command}"), group_help("journal", command));
+    }
+}
+
+#[test]
 fn the_arguments_are_consistent() {
     Arguments::command().debug_assert();
     for command in [

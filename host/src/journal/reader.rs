@@ -15,7 +15,7 @@ const COLUMNS: &str = "id, route, policy, revision, failure, kept, answer, done,
 #[derive(Debug)]
 pub struct Reader {
     file: PathBuf,
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 /// An entry as it stands in the file, without its outcome.
@@ -232,7 +232,7 @@ impl Reader {
         serde_json::from_str(text).map_err(|problem| JournalError::Row { file: self.file.clone(), row, problem })
     }
 
-    fn failed(&self, problem: rusqlite::Error) -> JournalError {
+    pub(super) fn failed(&self, problem: rusqlite::Error) -> JournalError {
         JournalError::File { file: self.file.clone(), problem }
     }
 }

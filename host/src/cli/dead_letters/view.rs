@@ -87,7 +87,7 @@ pub(super) fn id(message: &Message) -> String {
 }
 
 /// The beginning of a text on one line, without anything that a terminal would act on.
-pub(super) fn excerpt(text: &str, most: usize) -> String {
+pub(in crate::cli) fn excerpt(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for (number, character) in text.trim().chars().enumerate() {
         if number == most {

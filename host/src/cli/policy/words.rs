@@ -11,7 +11,7 @@ use crate::timestamp::Timestamp;
 use crate::verdict::Action;
 
 /// What a policy asks for.
-pub(super) fn action(action: &Action) -> String {
+pub(in crate::cli) fn action(action: &Action) -> String {
     match action {
         Action::Retry { delay_ms: 0 } => "retry at once".to_owned(),
         Action::Retry { delay_ms } => format!("retry after {}", duration(*delay_ms)),
