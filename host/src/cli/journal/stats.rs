@@ -17,6 +17,7 @@ use super::source::{Source, SourceArguments};
 use super::{table, words};
 use crate::cli::style::Style;
 use crate::journal::Filter;
+pub(super) use svg::draw as drawing;
 use tally::Tally;
 
 /// Count failures by route, error kind, policy and outcome, and draw them over time
@@ -54,7 +55,7 @@ pub(super) fn stats(arguments: &StatsArguments) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let tally = counted(&sources, &filter, arguments.bucket)?;
     if let Some(path) = &arguments.svg {
-        std::fs::write(path, svg::draw(&tally)).with_context(|| format!("cannot write {}", path.display()))?;
+        std::fs::write(path, drawing(&tally)).with_context(|| format!("cannot write {}", path.display()))?;
     }
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string(&tally)?)?;

@@ -140,6 +140,7 @@ fn failures_are_counted_and_drawn_over_time() {
     let folder = tempfile::tempdir().unwrap();
     let tally = stats::counted(&two_hosts(folder.path()), &Filter::default(), None).unwrap();
     insta::assert_snapshot!("stats", stats::view(&tally, Style::PLAIN).join("\n"));
+    insta::assert_snapshot!("svg", stats::drawing(&tally));
     let second = Some(std::time::Duration::from_millis(1));
     let many = stats::counted(&two_hosts(tempfile::tempdir().unwrap().path()), &Filter::default(), second).unwrap_err();
     assert!(many.to_string().contains("--bucket"), "{many}");

@@ -74,7 +74,7 @@ fn recorded(sources: &[Source], route: Option<&str>) -> anyhow::Result<Vec<Line>
     Ok(all)
 }
 
-pub(super) fn view(all: &[Line], style: Style) -> Vec<String> {
+fn view(all: &[Line], style: Style) -> Vec<String> {
     let heading = ["route", "host", "from", "until", "policy", "file", "decisions", "faults", "signed by", "and then"];
     let rows: Vec<_> = all.iter().map(row).collect();
     table::lines(&heading, &rows, style)

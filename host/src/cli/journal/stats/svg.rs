@@ -20,7 +20,7 @@ const TIMES: usize = 5;
 /// Readable on white and on black, wherever it is embedded.
 const STYLE: &str = include_str!("style.css");
 
-pub(super) fn draw(tally: &Tally) -> String {
+pub(in crate::cli::journal) fn draw(tally: &Tally) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\">\n\
          <style>{STYLE}</style>\n<rect class=\"page\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>\n"
