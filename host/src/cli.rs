@@ -10,6 +10,7 @@ mod running_host;
 pub mod send;
 pub mod status;
 mod style;
+pub mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ enum Command {
     Send(send::SendArguments),
     DeadLetters(dead_letters::DeadLettersArguments),
     Journal(journal::JournalArguments),
+    Why(why::WhyArguments),
 }
 
 /// Where the configuration is.
@@ -72,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Send(arguments) => send::send(&arguments),
         Command::DeadLetters(arguments) => dead_letters::dead_letters(&arguments),
         Command::Journal(arguments) => journal::journal(&arguments),
+        Command::Why(arguments) => why::why(&arguments),
     };
     result.unwrap_or_else(|error| match error.downcast_ref::<ConfigError>() {
         // It shows each problem with its place, and needs no further word.

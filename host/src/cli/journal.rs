@@ -4,7 +4,7 @@ mod asked;
 mod export;
 mod merge;
 mod query;
-mod show;
+pub(in crate::cli) mod show;
 pub(in crate::cli) mod source;
 mod stats;
 mod story;

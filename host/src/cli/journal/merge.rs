@@ -13,10 +13,10 @@ const AT_ONCE: usize = 256;
 
 /// An entry, and the host that recorded it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Recorded {
-    pub(super) host: Arc<str>,
+pub(in crate::cli) struct Recorded {
+    pub(in crate::cli) host: Arc<str>,
     #[serde(flatten)]
-    pub(super) entry: Entry,
+    pub(in crate::cli) entry: Entry,
 }
 
 /// The latest `limit` entries, the latest first. Reads no more of each journal than that.

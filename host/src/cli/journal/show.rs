@@ -40,13 +40,13 @@ Examples:
 /// A thing that was recorded of a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(super) enum Event {
-    Failed(Recorded),
+pub(in crate::cli) enum Event {
+    Failed(Box<Recorded>),
     Ended { host: Arc<str>, end: End },
 }
 
 impl Event {
-    pub(super) fn at(&self) -> Timestamp {
+    pub(in crate::cli) fn at(&self) -> Timestamp {
         match self {
             Self::Failed(recorded) => recorded.entry.failure.now,
             Self::Ended { end, .. } => end.at,
@@ -71,7 +71,7 @@ pub(super) fn show(arguments: &ShowArguments) -> anyhow::Result<ExitCode> {
 }
 
 /// All that is known of a message, in the order of time.
-pub(super) fn life(sources: &[Source], what: &str) -> anyhow::Result<Vec<Event>> {
+pub(in crate::cli) fn life(sources: &[Source], what: &str) -> anyhow::Result<Vec<Event>> {
     let id = match what.strip_prefix('#').and_then(|number| number.parse().ok()) {
         None => what.to_owned(),
         Some(number) => {
@@ -79,14 +79,14 @@ pub(super) fn life(sources: &[Source], what: &str) -> anyhow::Result<Vec<Event>>
             match recorded.entry.failure.message.id.clone() {
                 Some(id) => id,
                 // Nothing ties it to other entries.
-                None => return Ok(vec![Event::Failed(recorded)]),
+                None => return Ok(vec![Event::Failed(Box::new(recorded))]),
             }
         }
     };
     let mut events = Vec::new();
     let filter = Filter { message_id: Some(id.clone()), ..Filter::default() };
     oldest_first(sources, &filter, |recorded| -> anyhow::Result<()> {
-        events.push(Event::Failed(recorded));
+        events.push(Event::Failed(Box::new(recorded)));
         Ok(())
     })?;
     for source in sources {
@@ -118,6 +118,6 @@ fn entry(sources: &[Source], number: u64) -> anyhow::Result<Recorded> {
     }
 }
 
-fn files(sources: &[Source]) -> String {
+pub(in crate::cli) fn files(sources: &[Source]) -> String {
     sources.iter().map(|source| source.reader.file().display().to_string()).collect::<Vec<_>>().join(", ")
 }

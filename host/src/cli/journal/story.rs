@@ -62,7 +62,7 @@ fn conclusion(events: &[Event]) -> String {
             EndKind::Skipped => "was dealt with before, and acknowledged without another attempt".to_owned(),
             EndKind::Released => "is the broker's again, undecided".to_owned(),
         },
-        Some(Event::Failed(Recorded { entry, .. })) => match entry.outcome.as_ref() {
+        Some(Event::Failed(recorded)) => match recorded.entry.outcome.as_ref() {
             None => "failed, and what became of it is not known".to_owned(),
             Some(outcome) => {
                 let what = words::outcome(Some(outcome));
@@ -166,7 +166,8 @@ fn entry(event: &Event) -> Option<&Entry> {
 
 fn host(event: &Event) -> &str {
     match event {
-        Event::Failed(Recorded { host, .. }) | Event::Ended { host, .. } => host,
+        Event::Failed(recorded) => &recorded.host,
+        Event::Ended { host, .. } => host,
     }
 }
 

@@ -72,7 +72,10 @@ pub(super) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
     for recorded in &last {
         print(recorded)?;
     }
-    while arguments.follow {
+    if !arguments.follow {
+        return Ok(ExitCode::SUCCESS);
+    }
+    loop {
         std::thread::sleep(POLL);
         for (source, after) in sources.iter().zip(&mut ids) {
             for recorded in settled(source, &asked, after)? {
@@ -80,7 +83,6 @@ pub(super) fn tail(arguments: &TailArguments) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn newest(source: &Source) -> anyhow::Result<u64> {

@@ -11,7 +11,7 @@ pub(in crate::cli) fn time(at: Timestamp) -> String {
 }
 
 /// What the policy said, in a few words.
-pub(super) fn answer(entry: &Entry) -> String {
+pub(in crate::cli) fn answer(entry: &Entry) -> String {
     match &entry.answer {
         Ok(verdict) => excerpt(&action(&verdict.action), 40),
         Err(fault) => format!("fault: {}", fault.kind.name()),
@@ -19,7 +19,7 @@ pub(super) fn answer(entry: &Entry) -> String {
 }
 
 /// What became of it, in a few words.
-pub(super) fn outcome(outcome: Option<&Outcome>) -> String {
+pub(in crate::cli) fn outcome(outcome: Option<&Outcome>) -> String {
     let Some(outcome) = outcome else { return "not known".to_owned() };
     let place = excerpt(outcome.place.as_deref().unwrap_or_default(), 80);
     match outcome.kind {
@@ -33,6 +33,6 @@ pub(super) fn outcome(outcome: Option<&Outcome>) -> String {
 }
 
 /// The message's id, or what stands for it.
-pub(super) fn id(entry: &Entry) -> String {
+pub(in crate::cli) fn id(entry: &Entry) -> String {
     entry.failure.message.id.as_deref().map_or_else(|| "(no id)".to_owned(), |id| excerpt(id, 60))
 }
