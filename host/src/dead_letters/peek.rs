@@ -53,7 +53,7 @@ pub struct Seen {
 pub async fn peek(broker: &dyn Broker, wanted: &Peek) -> Result<Seen, DeadLettersError> {
     let most = if wanted.error_kind.is_some() { MOST_HELD } else { wanted.max.min(MOST_HELD) };
     let Some((mut taking, depth)) =
-        Taking::begin(broker, &wanted.queue, &wanted.prefixes, most as u64, Browsing::Look).await?
+        Taking::begin(broker, &wanted.queue, &wanted.prefixes, most as u64, most, Browsing::Look).await?
     else {
         return Ok(Seen::default());
     };

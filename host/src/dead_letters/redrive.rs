@@ -13,7 +13,7 @@ use super::DeadLettersError;
 use super::letter::{Story, redrives};
 use super::peek::is_of_kind;
 use super::redriven::redriven;
-use super::taking::{Taken, Taking, wait_until_back};
+use super::taking::{MOST_HELD, Taken, Taking, wait_until_back};
 use crate::broker::{Broker, Browsing, Delivery, Plan, PublishError, SettleError, Settlement, Target};
 use crate::delivery::Doubling;
 use crate::topic::Topic;
@@ -59,6 +59,17 @@ pub struct Done {
     pub limit_unknown: Option<String>,
     /// Letters that are on their origin and perhaps in the queue too: the acknowledgement could not be sent.
     pub unacknowledged: u64,
+}
+
+impl Redrive {
+    /// Letters in hand at a time at first. What is taken and not put back is handed back, which the broker counts: so no more
+    /// than are asked for, where each that comes is likely to be one of them.
+    fn first_window(&self) -> usize {
+        match (self.max, &self.error_kind) {
+            (Some(max), None) => usize::try_from(max).unwrap_or(MOST_HELD).min(MOST_HELD),
+            _ => MOST_HELD,
+        }
+    }
 }
 
 impl Done {
@@ -128,21 +139,28 @@ pub async fn redrive(
 ) -> Result<(Done, Ended), DeadLettersError> {
     let mut run = Run { broker, wanted, done: Done::default(), next: Instant::now(), checked: HashSet::new() };
     let purpose = if wanted.dry_run { Browsing::Look } else { Browsing::Take };
-    let begin = |most| Taking::begin(broker, &wanted.queue, &wanted.prefixes, most, purpose);
-    let Some((mut taking, depth)) = begin(u64::MAX).await? else {
+    let begin = |most, window| Taking::begin(broker, &wanted.queue, &wanted.prefixes, most, window, purpose);
+    let mut window = wanted.first_window();
+    let Some((mut taking, depth)) = begin(u64::MAX, window).await? else {
         return Ok((run.done, Ended::All));
     };
     run.done.depth = depth;
     run.done.limit_unknown = taking.limit_unknown().map(str::to_owned);
     loop {
         let ended = run.take(&mut taking, stop, &mut progress).await;
-        let left = taking.left();
+        let mut left = taking.left();
         run.done.renewed += taking.end().await;
-        if let Some(ended) = ended {
-            return Ok((run.done, ended));
+        match ended {
+            Some(Ended::Full) if window < MOST_HELD => {
+                // What stays has filled a window that was meant for what was asked for.
+                window = MOST_HELD;
+                left = run.look_again();
+            }
+            Some(ended) => return Ok((run.done, ended)),
+            None => {}
         }
         wait_until_back(broker, &wanted.queue, left).await?;
-        match begin(left).await? {
+        match begin(left, window).await? {
             Some((again, _)) => taking = again,
             None => return Ok((run.done, Ended::Elsewhere)),
         }
@@ -214,6 +232,16 @@ impl Run<'_> {
             }
             progress(&self.done);
         }
+    }
+
+    /// Forgets what was seen of letters that stay, which are looked at anew. Gives how many there are to look at.
+    fn look_again(&mut self) -> u64 {
+        self.done.skipped.clear();
+        self.done.filtered = 0;
+        if self.wanted.dry_run {
+            self.done.redriven.clear();
+        }
+        self.done.depth.saturating_sub(self.done.total())
     }
 
     /// Does with one letter what is to be done. Gives why this must be the last, if it must.

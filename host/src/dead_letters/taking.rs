@@ -18,7 +18,7 @@ use crate::topic::Topic;
 
 /// Where a quorum queue says how often it was given a message back.
 const DELIVERY_COUNT: &str = "x-delivery-count";
-/// The most letters that are in hand at a time.
+/// The most letters that may ever be in hand at a time.
 pub(super) const MOST_HELD: usize = 1000;
 /// Below this, one hand-back and one crash could lose a letter.
 const LEAST_LIMIT: u64 = 3;
@@ -61,13 +61,15 @@ pub(super) struct Taking<'b> {
 }
 
 impl<'b> Taking<'b> {
-    /// Begins to read up to `most` letters. `None` where there is none. Gives the number that is there with it. Headers of
-    /// ours begin with one of the `prefixes`. Only for [`Browsing::Take`] are letters acknowledged.
+    /// Begins to read up to `most` letters, with `window` in hand at a time at most. `None` where there is none. Gives the
+    /// number that is there with it. Headers of ours begin with one of the `prefixes`. Only for [`Browsing::Take`] are letters
+    /// acknowledged.
     pub(super) async fn begin(
         broker: &'b dyn Broker,
         queue: &'b str,
         prefixes: &'b [String],
         most: u64,
+        window: usize,
         purpose: Browsing,
     ) -> Result<Option<(Self, u64)>, DeadLettersError> {
         if let Some(browser) = broker.browse(queue, purpose).await? {
@@ -86,7 +88,7 @@ impl<'b> Taking<'b> {
         if let Some(limit) = limit.filter(|limit| *limit < LEAST_LIMIT) {
             return Err(DeadLettersError::LimitTooLow { queue: queue.to_owned(), limit, least: LEAST_LIMIT });
         }
-        let most_held = usize::try_from(left).unwrap_or(MOST_HELD).min(MOST_HELD);
+        let most_held = usize::try_from(left).unwrap_or(MOST_HELD).min(window);
         let prefetch = u16::try_from(most_held).unwrap_or(u16::MAX);
         let consumer = broker.consume(&Plan::new("redrive", queue), prefetch).await?;
         let (reading, held) = (Reading::Consuming(consumer), Vec::new());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
 
 use super::acknowledged::Acknowledged;
@@ -18,6 +18,10 @@ use crate::message::Message;
 
 /// Between tries to reach the broker.
 const RECONNECT: Doubling = Doubling { initial: Duration::from_millis(500), max: Duration::from_secs(10) };
+/// An outage is short for so long: a restart of the broker, a cut connection. Then whoever waits is back soon after it.
+const SHORT_OUTAGE: Duration = Duration::from_secs(60);
+/// The longest wait while an outage is short.
+const LONGEST_AT_FIRST: Duration = Duration::from_secs(2);
 
 /// After the abort, deliveries only settle; that takes no longer.
 const LAST_SETTLES: Duration = Duration::from_secs(2);
@@ -46,6 +50,12 @@ impl Epoch {
             acknowledged.lose(memory);
         }
     }
+}
+
+/// The wait before the next try, after so many in a row that failed, the first of them this long ago.
+fn before_next_try(failures: u32, away: Duration) -> Duration {
+    let wait = RECONNECT.after(failures);
+    if away < SHORT_OUTAGE { wait.min(LONGEST_AT_FIRST) } else { wait }
 }
 
 /// Why a consumer that is lost has ended. What it had prefetched is the broker's again.
@@ -98,7 +108,7 @@ impl Route {
     async fn consume_until_drain(self: &Arc<Self>, slots: &Arc<Semaphore>) -> Option<Box<dyn Consumer>> {
         let drain = self.shutdown.drain.clone();
         drain.run_until_cancelled(self.judge.ready()).await?;
-        let mut failures = 0;
+        let (mut failures, mut since) = (0, Instant::now());
         self.state.set(Phase::Connecting { error: None });
         loop {
             let problem = match drain.run_until_cancelled(self.connect()).await? {
@@ -107,6 +117,7 @@ impl Route {
                     match drain.run_until_cancelled(self.consume(consumer.as_mut(), &epoch, slots)).await {
                         None => return Some(consumer),
                         Some(problem) => {
+                            since = Instant::now();
                             epoch.end(&self.memory);
                             problem
                         }
@@ -114,7 +125,7 @@ impl Route {
                 }
                 Err(problem) => problem,
             };
-            let wait = RECONNECT.after(failures);
+            let wait = before_next_try(failures, since.elapsed());
             failures = failures.saturating_add(1);
             let retry_in = humantime::format_duration(wait);
             warn!(route = %self.spec.name, error = %problem, %retry_in, "the route is not consuming");
@@ -208,5 +219,24 @@ impl Route {
             max_hold: hold.max_hold,
             ..general
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(away: Duration) -> Vec<u64> {
+        (0..7).map(|failures| before_next_try(failures, away).as_millis().try_into().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_broker_that_was_away_shortly_is_found_again_within_two_seconds() {
+        assert_eq!(waits(Duration::from_secs(59)), [500, 1000, 2000, 2000, 2000, 2000, 2000]);
+    }
+
+    #[test]
+    fn a_broker_that_stays_away_is_asked_less_and_less_often() {
+        assert_eq!(waits(Duration::from_secs(60)), [500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
     }
 }

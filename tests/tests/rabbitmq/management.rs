@@ -190,10 +190,39 @@ async fn an_exchange_target_is_followed_to_its_queues() {
     );
     assert!(unfit(&to(&source, exchange(&topic, "bills.dead"))).await.contains("x-max-length"));
 
+    part.bind(&source, &topic, "again").await;
+    let text = unfit(&to(&source, exchange(&topic, "again"))).await;
+    assert!(text.contains("leads the dead letters of route 'orders' to its own source"), "{text}");
+
     let headers = part.exchange("headers", ExchangeKind::Headers, &[]).await;
     part.bind(&good, &headers, "").await;
     let remarks = prepared(&to(&source, exchange(&headers, ""))).await.remarks;
     assert!(remarks[0].starts_with("not checked: ") && remarks[0].contains("of type headers"), "{remarks:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_internal_exchange_is_refused() {
+    let part = Part::new("internal").await;
+    let source = part.queue("source", &[]).await;
+    let name = part.name("exchange");
+    let options = ExchangeDeclareOptions { durable: true, internal: true, ..Default::default() };
+    part.channel.exchange_declare(name.as_str().into(), ExchangeKind::Fanout, options, table(&[])).await.unwrap();
+    let told = unfit(&to(&source, exchange(&name, ""))).await;
+    assert!(told.starts_with(&format!("exchange '{name}' on broker 'main' is internal")), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_whose_dead_letters_come_back_to_it_through_an_exchange_is_refused() {
+    let part = Part::new("circle").await;
+    let source = part.queue("source", &[]).await;
+    let round = part.exchange("round", ExchangeKind::Direct, &[]).await;
+    let circle = part.queue("circle", &[("x-dead-letter-exchange", text(&round))]).await;
+    let by_default = to(&source, circle.as_str());
+    assert_eq!(prepared(&by_default).await.remarks, Vec::<String>::new());
+
+    part.bind(&circle, &round, &circle).await;
+    let told = unfit(&by_default).await;
+    assert!(told.contains("is its own dead-letter queue"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -58,7 +58,7 @@ async fn a_missing_dead_letter_queue_is_named_where_declaring_is_not_allowed() {
         text,
         format!(
             "queue '{dead}' does not exist on broker 'main': declare it, set `declare = true` on the broker, or \
-             correct the topic of route 'orders'"
+             name another queue in `dead_letters` of route 'orders'"
         )
     );
 }
@@ -77,10 +77,42 @@ async fn a_missing_exchange_is_never_declared() {
 #[tokio::test]
 async fn an_exchange_of_any_kind_will_do() {
     let sandbox = Sandbox::new().await;
-    let source = sandbox.queue("source", &[]).await;
+    let (source, dead) = (sandbox.queue("source", &[]).await, sandbox.queue("dead", &[]).await);
     for exchange in ["amq.topic", "amq.headers", ""] {
-        let topic = Topic::Exchange { exchange: exchange.to_owned(), routing_key: source.clone() };
+        let topic = Topic::Exchange { exchange: exchange.to_owned(), routing_key: dead.clone() };
         driver().prepare(&with_topic(&source, topic)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn dead_letters_that_would_go_to_the_routes_own_source_are_refused() {
+    let sandbox = Sandbox::new().await;
+    let source = sandbox.queue("source", &[]).await;
+    let by_default = Topic::Exchange { exchange: String::new(), routing_key: source.clone() };
+    for topic in [Topic::from(source.as_str()), by_default] {
+        let text = unfit(&driver(), &with_topic(&source, topic)).await;
+        assert!(text.contains(&format!("of route 'orders' to its own source '{source}'")), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_queue_that_is_its_own_dead_letter_queue_is_refused_as_a_target_and_not_handed_back_to() {
+    let sandbox = Sandbox::new().await;
+    let source = sandbox.queue("source", &[]).await;
+    for key in [None, Some(text(&sandbox.name("circle")))] {
+        let arguments = [quorum(), ("x-delivery-limit", AMQPValue::LongInt(3)), ("x-dead-letter-exchange", text(""))];
+        let key = key.map(|key| ("x-dead-letter-routing-key", key));
+        let circle = sandbox.queue("circle", &arguments.into_iter().chain(key).collect::<Vec<_>>()).await;
+        let told = unfit(&driver(), &with_topic(&source, circle.as_str().into())).await;
+        assert!(
+            told.starts_with(&format!("queue '{circle}'")) && told.contains("is its own dead-letter queue"),
+            "{told}"
+        );
+
+        let prepared = driver().prepare(&plan(&circle)).await.unwrap();
+        assert!(!prepared.requeue_is_safe, "{prepared:?}");
+        assert!(prepared.remarks.iter().any(|said| said.contains("is its own dead-letter queue")), "{prepared:?}");
+        sandbox.delete(&circle).await;
     }
 }
 

@@ -1,10 +1,12 @@
 //! What a route needs of its broker, checked and, where it may be, declared, before any message is touched.
 //!
-//! * `checks`: what a queue's settings mean for us, without I/O. `source`, `targets`: who they are asked of.
+//! * `checks`: what a queue's settings mean for us, without I/O. `source`, `targets`: who they are asked of. `circles`: what
+//!   leads back to where it is.
 //! * `hand_backs`: how often a queue takes a message back, as whoever reads dead letters asks.
 //! * `inquiry`: the settings of a queue, from the management API where there is one, else as far as AMQP shows them.
 
 mod checks;
+mod circles;
 mod hand_backs;
 mod inquiry;
 mod source;

@@ -80,6 +80,28 @@ async fn where_the_limit_is_not_known_no_letter_is_handed_back_and_it_is_said_wh
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_more_letters_are_taken_than_are_to_be_put_back() {
+    let letters: Vec<_> = (0..50).map(|n| letter(&n.to_string(), "late")).collect();
+    let broker = Limited(broker(&letters), unknown(None));
+    let (done, ended) =
+        redrive(&broker, &Redrive { max: Some(1), ..all() }, &CancellationToken::new(), |_| {}).await.unwrap();
+    // The one behind it came when the first was acknowledged; every letter that is taken and stays is renewed here.
+    assert_eq!((done.total(), done.renewed, ended), (1, 1, Ended::Max));
+}
+
+#[tokio::test(start_paused = true)]
+async fn letters_that_stay_do_not_keep_those_behind_them_from_going_back() {
+    let tired = |id| letter(id, "late").with_header("reprieve-redrives", 3u32);
+    let broker = broker(&[tired("1"), tired("2"), letter("3", "late"), tired("4"), letter("5", "late")]);
+    for (dry_run, orders) in [(true, vec![]), (false, vec!["3"])] {
+        let (done, ended) = run(&broker, &Redrive { max: Some(1), dry_run, ..all() }).await;
+        assert_eq!((done.total(), done.skipped.len(), ended), (1, 2, Ended::Max));
+        assert_eq!(on(&broker, "orders"), orders);
+    }
+    assert_eq!(on(&broker, "dlq"), ["1", "2", "4", "5"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_limit_that_is_surely_too_low_is_refused() {
     for limit in [HandBackLimit::Times(2), unknown(Some(2))] {
         let refused = peek(&Limited(three(), limit), &wanted(None, 2)).await.unwrap_err();

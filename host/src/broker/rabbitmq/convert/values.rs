@@ -89,6 +89,8 @@ fn too_deep() -> PublishError {
 }
 
 #[cfg(test)]
+mod any_table;
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,6 +1,7 @@
 //! The queue that a route consumes.
 
 use super::checks::{Limit, delivery_limit, drops_when_full};
+use super::circles::gives_to_itself;
 use super::inquiry::Inquiry;
 use super::{Findings, unfit};
 use crate::broker::rabbitmq::queue_facts::QueueFacts;
@@ -32,7 +33,7 @@ impl Findings {
         }
         self.single_active_consumer = Some(facts.flag("single-active-consumer"));
         self.consumer_timeout = facts.milliseconds("consumer-timeout");
-        let doubts = self.doubts(inquiry, &facts).await?;
+        let doubts = self.doubts(inquiry, source, &facts).await?;
         self.requeue_is_safe = doubts.is_empty();
         self.remarks.extend(doubts.into_iter().map(|doubt| format!("queue '{source}': {doubt}")));
         if facts.number("message-ttl").is_some() && facts.text("dead-letter-exchange").is_none() {
@@ -47,14 +48,19 @@ impl Findings {
 
 impl Findings {
     /// Why handing messages back to this queue might lose them; empty where it cannot.
-    async fn doubts(&mut self, inquiry: &mut Inquiry<'_>, facts: &QueueFacts) -> Result<Vec<String>, BrokerError> {
+    async fn doubts(
+        &mut self,
+        inquiry: &mut Inquiry<'_>,
+        source: &str,
+        facts: &QueueFacts,
+    ) -> Result<Vec<String>, BrokerError> {
         let mut doubts = Vec::new();
         let limit = delivery_limit(facts, inquiry.major_version);
         let exchange = facts.text("dead-letter-exchange");
         match (exchange, limit) {
             // A queue that throws nothing away may name whatever it likes.
             (_, Limit::None) => {}
-            (Some(exchange), _) => doubts.extend(self.dead_end(inquiry, facts, exchange).await?),
+            (Some(exchange), _) => doubts.extend(self.dead_end(inquiry, source, facts, exchange).await?),
             (None, Limit::Set { times, title }) => doubts.push(format!(
                 "{title} without a dead-letter exchange makes the broker throw a message away that was handed back too \
                  often (more than {times} times), so none is: give it an x-dead-letter-exchange"
@@ -79,10 +85,17 @@ impl Findings {
     async fn dead_end(
         &mut self,
         inquiry: &mut Inquiry<'_>,
+        source: &str,
         facts: &QueueFacts,
         exchange: &str,
     ) -> Result<Option<String>, BrokerError> {
         const COST: &str = "so a message that is handed back too often is thrown away, and none is";
+        if gives_to_itself(inquiry, source, facts).await {
+            return Ok(Some(format!(
+                "it is its own dead-letter queue, and the broker throws away what goes round like that, {COST}: give it \
+                 another x-dead-letter-exchange or x-dead-letter-routing-key"
+            )));
+        }
         let key = facts.text("dead-letter-routing-key");
         if exchange.is_empty() {
             let Some(queue) = key else { return Ok(None) };

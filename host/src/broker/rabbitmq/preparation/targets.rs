@@ -1,6 +1,7 @@
 //! The queues and exchanges that a route publishes to.
 
 use super::checks::{Limit, delivery_limit, throws_away};
+use super::circles::{back_to_source, gives_to_itself, own_dead_letter_queue};
 use super::inquiry::Inquiry;
 use super::{Findings, unfit};
 use crate::broker::rabbitmq::topology::quorum;
@@ -34,15 +35,17 @@ impl Findings {
         declare: bool,
     ) -> Result<(), BrokerError> {
         let topology = inquiry.topology;
+        if queue == plan.source {
+            return Err(back_to_source(inquiry, plan, &format!("queue '{queue}'")));
+        }
         match topology.look_for_queue(queue).await? {
             Err(refusal) if refusal.is_missing() && declare => {
-                topology
-                    .declare_queue(queue, quorum())
-                    .await?
-                    .map_err(|refusal| unfit(topology, plan, "queue", queue, &refusal, "or correct the topic"))?;
+                topology.declare_queue(queue, quorum()).await?.map_err(|refusal| {
+                    unfit(topology, plan, "queue", queue, &refusal, "or name another in `dead_letters`")
+                })?;
             }
             Err(refusal) => {
-                let cure = "set `declare = true` on the broker, or correct the topic";
+                let cure = "set `declare = true` on the broker, or name another queue in `dead_letters`";
                 return Err(unfit(topology, plan, "queue", queue, &refusal, cure));
             }
             Ok(()) => {}
@@ -58,10 +61,9 @@ impl Findings {
         key: &str,
     ) -> Result<(), BrokerError> {
         let topology = inquiry.topology;
-        topology
-            .look_for_exchange(exchange)
-            .await?
-            .map_err(|refusal| unfit(topology, plan, "exchange", exchange, &refusal, "or correct the topic"))?;
+        topology.look_for_exchange(exchange).await?.map_err(|refusal| {
+            unfit(topology, plan, "exchange", exchange, &refusal, "or name another in `dead_letters`")
+        })?;
         let not_checked = |why: &str| {
             format!(
                 "not checked: which queues exchange '{exchange}' leads the key '{key}' to, and what they do ({why})"
@@ -76,17 +78,20 @@ impl Findings {
         };
         if reached.internal {
             return Err(BrokerError::Unfit(format!(
-                "exchange '{exchange}' on broker '{}' is internal, so that nobody can publish to it: name another in the \
-                 topic of route '{}'",
+                "exchange '{exchange}' on broker '{}' is internal, so that nobody can publish to it: name another in \
+                 `dead_letters` of route '{}'",
                 topology.address.name, plan.route
             )));
         }
         if reached.queues.is_empty() && reached.doubt.is_none() {
             return Err(BrokerError::Unfit(format!(
-                "exchange '{exchange}' on broker '{}' leads the key '{key}' to no queue: bind one to it, or correct the \
-                 topic of route '{}'",
+                "exchange '{exchange}' on broker '{}' leads the key '{key}' to no queue: bind one to it, or correct \
+                 `dead_letters` of route '{}'",
                 topology.address.name, plan.route
             )));
+        }
+        if reached.queues.contains(&plan.source) {
+            return Err(back_to_source(inquiry, plan, &format!("exchange '{exchange}'")));
         }
         for queue in &reached.queues {
             self.kept(inquiry, plan, queue).await?;
@@ -109,6 +114,10 @@ impl Findings {
                 "queue '{queue}' on broker '{}', to which route '{}' publishes, {why}",
                 inquiry.topology.address.name, plan.route
             )));
+        }
+        // Where an origin's own dead letters go is the affair of whoever declared it.
+        if !plan.origins.contains(&Topic::from(queue)) && gives_to_itself(inquiry, queue, &facts).await {
+            return Err(own_dead_letter_queue(inquiry, plan, queue));
         }
         if facts.text("dead-letter-exchange").is_none() {
             if let Some((_, title)) = facts.number("message-ttl") {
