@@ -10,7 +10,7 @@ const KAFKA: &str = "queue-kafka";
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the measurements whose name holds this: decisions, rejected-swaps, program, journal, queue-rabbitmq, queue-kafka,
+    /// Only the measurements whose name holds this: decisions, rejected-swaps, program, backtest, journal, queue-rabbitmq, queue-kafka,
     /// sleepers
     #[arg(value_name = "NAME")]
     names: Vec<String>,

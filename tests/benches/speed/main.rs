@@ -4,6 +4,7 @@
 //! Every figure stands beside what it is held against, from the same run. Measurements, not tests: nothing here fails
 //! because a machine is slow.
 
+mod backtest;
 mod decisions;
 mod fixture;
 mod program;
@@ -28,6 +29,9 @@ fn main() -> anyhow::Result<()> {
     }
     if is_wanted("program") {
         program::measure(&mut table)?;
+    }
+    if is_wanted("backtest") {
+        backtest::measure(&mut table)?;
     }
     if is_wanted("journal") {
         queue::journal::measure(&mut table)?;
