@@ -16,6 +16,7 @@ use super::style::Style;
 use crate::config::ConfigError;
 use crate::failure::DeadLetter;
 use crate::journal::{Entry, Step, StepKind};
+use crate::timestamp::Timestamp;
 use crate::verdict::Maker;
 
 /// Say why a message is where it is
@@ -126,7 +127,7 @@ fn recorded(sources: &[Source], events: &[Event]) -> anyhow::Result<Answer> {
         for source in sources {
             steps.extend(source.reader.steps(Some(&entry.route))?);
         }
-        answer.lines.push(("policy", judged_by(maker, &steps)));
+        answer.lines.push(("policy", judged_by(maker, &steps, entry.failure.now)));
     }
     let before = failures.len() - 1;
     if before > 0 {
@@ -166,11 +167,11 @@ fn of_entry(entry: &Entry) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Which policy, from which file, and whether it is still live as far as is recorded.
-fn judged_by(maker: &Maker, steps: &[Step]) -> String {
-    let of_it =
-        |kind| steps.iter().rev().find(move |step: &&Step| step.kind == kind && step.maker.as_ref() == Some(maker));
-    let began = of_it(StepKind::WentLive).or_else(|| of_it(StepKind::CandidateBegan));
+/// Which policy, from which file, since when when it judged at this time, and whether it still does as far as is recorded.
+fn judged_by(maker: &Maker, steps: &[Step], at: Timestamp) -> String {
+    let of_it = |kind| steps.iter().filter(move |step| step.kind == kind && step.maker.as_ref() == Some(maker));
+    let before = |kind| of_it(kind).filter(|step| step.at <= at).max_by_key(|step| step.at);
+    let began = before(StepKind::WentLive).or_else(|| before(StepKind::CandidateBegan));
     let mut text = maker.to_string();
     if let Some(step) = began {
         let kind = if step.kind == StepKind::WentLive { "live" } else { "a candidate" };
@@ -178,7 +179,7 @@ fn judged_by(maker: &Maker, steps: &[Step]) -> String {
         if let Some(digest) = &step.digest {
             text.push_str(&format!(", from the file sha256:{digest}"));
         }
-        let left = of_it(StepKind::Left).filter(|left| left.at >= step.at);
+        let left = of_it(StepKind::Left).filter(|left| left.at >= at).min_by_key(|left| left.at);
         match left {
             Some(left) => text.push_str(&format!(", until {} ({})", words::time(left.at), left.reason)),
             None => text.push_str(", and still so, as far as is recorded"),
@@ -248,7 +249,6 @@ fn read(file: &Path) -> anyhow::Result<DeadLetter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timestamp::Timestamp;
 
     fn maker() -> Maker {
         Maker { policy: "patient".to_owned(), revision: "ab".repeat(32) }
@@ -272,16 +272,18 @@ mod tests {
 
     #[test]
     fn the_policy_is_named_with_its_file_and_the_time_that_it_was_live() {
-        let live = judged_by(&maker(), &[step(StepKind::WentLive, 0)]);
+        let judged_by = |steps: &[Step]| judged_by(&maker(), steps, Timestamp(500));
+        let live = judged_by(&[step(StepKind::WentLive, 0)]);
         assert!(
             live.starts_with("patient@abababababab, live since 1970-01-01 00:00:00.000, from the file sha256:cdcd")
         );
         assert!(live.ends_with("and still so, as far as is recorded"), "{live}");
-        let left = judged_by(&maker(), &[step(StepKind::WentLive, 0), step(StepKind::Left, 1000)]);
+        let left =
+            judged_by(&[step(StepKind::WentLive, 0), step(StepKind::Left, 1000), step(StepKind::WentLive, 2000)]);
         assert!(left.ends_with(", until 1970-01-01 00:00:01.000 (another took its place)"), "{left}");
-        let candidate = judged_by(&maker(), &[step(StepKind::CandidateBegan, 0)]);
+        let candidate = judged_by(&[step(StepKind::CandidateBegan, 0)]);
         assert!(candidate.contains("a candidate since"), "{candidate}");
-        assert_eq!(judged_by(&maker(), &[]), "patient@abababababab");
+        assert_eq!(judged_by(&[step(StepKind::WentLive, 900)]), "patient@abababababab", "not yet");
     }
 
     #[test]
