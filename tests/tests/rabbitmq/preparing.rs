@@ -150,10 +150,12 @@ async fn looking_into_a_queue_leaves_it_as_it_was() {
         ("x-single-active-consumer", AMQPValue::Boolean(true)),
         ("x-max-priority", AMQPValue::LongInt(5)),
     ];
-    let source = sandbox.queue("source", &odd).await;
-    let prepared = driver().prepare(&with_topic(&source, source.as_str().into())).await.unwrap();
+    let (source, dead) = (sandbox.queue("source", &odd).await, sandbox.queue("dead", &odd).await);
+    let prepared = driver().prepare(&with_topic(&source, dead.as_str().into())).await.unwrap();
     assert!(prepared.requeue_is_safe);
-    sandbox.declare(&source, &odd).await.expect("the same declaration");
+    for queue in [source, dead] {
+        sandbox.declare(&queue, &odd).await.expect("the same declaration");
+    }
 }
 
 #[tokio::test]
