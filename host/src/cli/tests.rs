@@ -22,6 +22,7 @@ fn each_command_explains_itself_with_examples() {
     insta::assert_snapshot!("help_status", help::<status::StatusArguments>("status"));
     insta::assert_snapshot!("help_demo", help::<demo::DemoArguments>("demo"));
     insta::assert_snapshot!("help_send", help::<send::SendArguments>("send"));
+    insta::assert_snapshot!("help_why", help::<why::WhyArguments>("why"));
 }
 
 /// The long help of a command in a group of commands.
@@ -34,6 +35,9 @@ fn group_help(group: &str, command: &str) -> String {
 fn each_command_for_policies_explains_itself_with_examples() {
     insta::assert_snapshot!("help_policy_new", group_help("policy", "new"));
     insta::assert_snapshot!("help_policy_build", group_help("policy", "build"));
+    for command in ["backtest", "history", "rollback"] {
+        insta::assert_snapshot!(format!("help_policy_{command}"), group_help("policy", command));
+    }
 }
 
 #[test]
