@@ -71,6 +71,10 @@ fn a_handler_that_misbehaves_fails_its_message_and_nothing_else() {
     }
     program.assert_that_mails_are_handled(&place);
     let letters: Vec<_> = program.messages("dead", bad.len()).iter().map(shown).collect();
+    // A letter is there before the line about it.
+    for (route, body) in bad {
+        program.wait_for_line(&["dead-lettered", &format!("id=\"{route}: {body}\"")]);
+    }
     let address = endpoint.address.to_string();
     let folder = place.path("").display().to_string();
     let names = [(address.as_str(), "HANDLER"), (folder.as_str(), "FOLDER/")];
