@@ -58,7 +58,8 @@ fn every_step(steps: &mut Steps, filters: &[String]) -> Result<()> {
         if filters.is_empty() { steps.take(what, short) } else { Ok(()) }
     };
     let rabbitmq = torture("torture", torture::short);
-    unit.and(documentation).and(integration).and(rabbitmq)
+    let narad = torture("torture on a stand-in for Narad", torture::short_on_narad);
+    unit.and(documentation).and(integration).and(rabbitmq).and(narad)
 }
 
 /// Always of the whole workspace: a selection of packages could mean other features, and that dependencies are compiled
