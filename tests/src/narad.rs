@@ -2,14 +2,18 @@
 //!
 //! It answers as Narad's own documentation says that Narad does. It is no Narad: what was only seen here is not proved.
 //!
-//! * `cluster`: what tests see. `topic`: logs and leases. `api`: what each request does. `http`: how it comes in.
+//! * `cluster`: what tests see. `topics`: all of them, and the `journal` that may keep them; `topic`: logs and leases; `counts`.
+//! * `api`: what each request does. `http`: how it comes in.
 //! * `faults`: what goes wrong, and when.
 
 mod api;
 mod cluster;
+mod counts;
 mod faults;
 mod http;
+mod journal;
 mod topic;
+mod topics;
 
 pub use cluster::{Cluster, Release, Seen};
 pub use faults::{Fault, On};

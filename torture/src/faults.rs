@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     KillBroker,
     /// The broker is stopped in order, and started again.
     StopBroker,
-    /// Dead letters are refused: the queue is full, or takes no record of their size.
+    /// Dead letters are refused: the queue is full, takes no record of their size, or the node takes no message at all.
     Refuse,
     /// The exchange of dead letters is deleted, and declared again.
     RemoveExchange,
@@ -34,6 +34,14 @@ pub(crate) enum Kind {
     RemoveTopic,
     /// The broker blocks all who publish: a memory alarm.
     Block,
+    /// Some requests are carried out and not answered, others neither.
+    LoseReplies,
+    /// Some requests are answered late.
+    SlowReplies,
+    /// Some requests are answered 502, 503 or 429, and not carried out.
+    Trouble,
+    /// Every lease ends at once.
+    ExpireLeases,
     /// A host gets another policy with settings that fit it.
     Swap,
     /// A host gets a policy file that is broken or does not fit.
@@ -94,6 +102,10 @@ impl Kind {
             Self::RemoveQueue => "dead-letter queue deleted",
             Self::RemoveTopic => "dead-letter topic deleted",
             Self::Block => "publishers blocked",
+            Self::LoseReplies => "replies lost",
+            Self::SlowReplies => "replies slow",
+            Self::Trouble => "502, 503 and 429",
+            Self::ExpireLeases => "leases ended",
             Self::Swap => "policy swapped",
             Self::BadPolicy => "bad policy",
         }
@@ -101,7 +113,7 @@ impl Kind {
 
     /// Messages may stand still while it lasts.
     pub(crate) const fn may_stall(self) -> bool {
-        !matches!(self, Self::HangUp | Self::Swap | Self::BadPolicy | Self::Cut | Self::Away)
+        !matches!(self, Self::HangUp | Self::Swap | Self::BadPolicy | Self::Cut | Self::Away | Self::ExpireLeases)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sends messages through hosts and a broker that are killed, cut off and refused, and keeps the books.
 //!
-//! * `endpoint` (the handler) and the broker's side, `rabbitmq` or `kafka`, see the messages from outside; `books` holds what
-//!   they saw. `broker` is what both kinds have in common.
+//! * `endpoint` (the handler) and the broker's side, `rabbitmq`, `kafka` or `narad`, see the messages from outside; `books` holds what
+//!   they saw. `broker` is what all kinds have in common.
 //! * `host`, the broker (each a `process`) and `proxy` are what faults are inflicted on, by `rig`.
 //! * `report`, `story` and `timeline` are for people.
 
@@ -12,6 +12,7 @@ mod endpoint;
 mod faults;
 mod host;
 mod kafka;
+mod narad;
 mod policies;
 mod process;
 mod proxy;
@@ -71,8 +72,8 @@ struct Args {
     #[arg(long, value_name = "FILE")]
     program: PathBuf,
 
-    /// RabbitMQ: the script that starts and tells the node
-    #[arg(long, value_name = "FILE", required_if_eq("broker", "rabbitmq"))]
+    /// RabbitMQ: the script that starts and tells the node. Narad: the stand-in
+    #[arg(long, value_name = "FILE", required_if_eq_any([("broker", "rabbitmq"), ("broker", "narad")]))]
     node: Option<PathBuf>,
 
     /// RabbitMQ: where the node answers, on 127.0.0.1
@@ -96,6 +97,7 @@ struct Args {
 enum Kind {
     Rabbitmq,
     Kafka,
+    Narad,
 }
 
 fn main() -> ExitCode {
@@ -128,6 +130,7 @@ async fn run(args: Args) -> Result<bool> {
                 source: args.source,
             },
             Kind::Kafka => On::Kafka,
+            Kind::Narad => On::Narad { node: args.node.context("Narad is started from a program: --node")? },
         },
         rate: args.rate,
         program: args.program,

@@ -21,6 +21,7 @@ use crate::endpoint::Endpoint;
 use crate::faults::{Deck, Fault, Faults, Kind, Repertoire};
 use crate::host::{Host, Peers};
 use crate::kafka::Kafka;
+use crate::narad::Narad;
 use crate::policies::{Folders, GOOD};
 use crate::proxy::Proxy;
 use crate::rabbitmq::{RabbitMq, Source};
@@ -51,6 +52,8 @@ pub(crate) enum On {
     Rabbitmq { node: PathBuf, port: u16, source: Source },
     /// A node in the folder of the run.
     Kafka,
+    /// A stand-in that this program is.
+    Narad { node: PathBuf },
 }
 
 impl Plan {
@@ -58,18 +61,20 @@ impl Plan {
     pub(crate) fn command(&self) -> String {
         let Self { seed, hosts, rate, .. } = self;
         let minutes = self.time.as_secs_f64() / 60.0;
-        let on = match self.on {
+        let on = match &self.on {
             On::Rabbitmq { source, .. } => format!("--source {}", source.name()),
             On::Kafka => "--broker kafka".to_owned(),
+            On::Narad { .. } => "--broker narad".to_owned(),
         };
         format!("cargo xtask torture {on} --minutes {minutes} --seed {seed} --hosts {hosts} --rate {rate}")
     }
 
     /// In a few words.
     pub(crate) fn title(&self) -> String {
-        let on = match self.on {
+        let on = match &self.on {
             On::Rabbitmq { source, .. } => format!("on a {} queue", source.name()),
             On::Kafka => "on Kafka".to_owned(),
+            On::Narad { .. } => "on a stand-in for Narad".to_owned(),
         };
         format!("torture: seed {}, {} hosts {on}", self.seed, self.hosts)
     }
@@ -101,6 +106,7 @@ impl Rig {
         let (broker, proxies) = match plan.on.clone() {
             On::Rabbitmq { node, port, source } => RabbitMq::start(node, port, source, plan.hosts).await?,
             On::Kafka => Kafka::start(plan.folder.join("broker"), plan.hosts).await?,
+            On::Narad { node } => Narad::start(node, plan.folder.join("broker"), plan.hosts).await?,
         };
         let clock = Clock::start();
         let books = Arc::new(Books::new(clock));

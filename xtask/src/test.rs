@@ -59,7 +59,8 @@ fn every_step(steps: &mut Steps, filters: &[String]) -> Result<()> {
     };
     let rabbitmq = torture("torture", torture::short);
     let kafka = torture("torture on Kafka", torture::short_kafka);
-    unit.and(documentation).and(integration).and(rabbitmq).and(kafka)
+    let narad = torture("torture on a stand-in for Narad", torture::short_on_narad);
+    unit.and(documentation).and(integration).and(rabbitmq).and(kafka).and(narad)
 }
 
 /// Always of the whole workspace: a selection of packages could mean other features, and that dependencies are compiled

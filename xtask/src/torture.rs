@@ -18,9 +18,12 @@ use folder::Folder;
 
 /// Where each run has its folder.
 const RUNS: &str = "target/torture";
+/// What stands in for Narad.
+const NARAD: &str = "narad-stand-in";
 /// The runs that are steps of the tests.
 const SHORT: &str = "short";
 const SHORT_KAFKA: &str = "short-kafka";
+const SHORT_ON_NARAD: &str = "short-narad";
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -58,12 +61,15 @@ enum Source {
 enum Broker {
     Rabbitmq,
     Kafka,
+    /// A stand-in for it
+    Narad,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   cargo xtask torture --broker rabbitmq --minutes 30    three hosts on a quorum queue
   cargo xtask torture --broker kafka --minutes 20       three hosts in a group on a topic
+  cargo xtask torture --broker narad --minutes 15       three hosts on a topic of a stand-in
   cargo xtask torture --minutes 5 --seed 7              the faults and answers of an earlier run
   cargo xtask torture --hosts 1 --source classic        one host on a classic queue
   cargo xtask torture --name second                     beside a run that goes on
@@ -80,10 +86,15 @@ Exit codes:
 pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(
         args.source.is_none() || args.broker == Broker::Rabbitmq,
-        "--source is the kind of a RabbitMQ queue: leave it out with --broker kafka"
+        "--source is the kind of a RabbitMQ queue: leave it out with another --broker"
     );
     let folder = folder(&args.name)?;
-    workspace::run(workspace::cargo().args(["build", "--quiet", "-p", "reprieve", "-p", "reprieve-torture"]))?;
+    let mut build = workspace::cargo();
+    build.args(["build", "--quiet", "-p", "reprieve", "-p", "reprieve-torture"]);
+    if args.broker == Broker::Narad {
+        build.args(["-p", "reprieve-tests", "--bins"]);
+    }
+    workspace::run(&mut build)?;
     let mut rig = rig(args, folder)?;
     Err(rig.exec()).with_context(|| format!("cannot start {rig:?}"))
 }
@@ -99,9 +110,14 @@ pub(crate) fn short_kafka() -> Result<()> {
     run_short(Broker::Kafka, SHORT_KAFKA)
 }
 
+/// The same on a stand-in for Narad.
+pub(crate) fn short_on_narad() -> Result<()> {
+    run_short(Broker::Narad, SHORT_ON_NARAD)
+}
+
 fn run_short(broker: Broker, name: &str) -> Result<()> {
-    let folder = folder(name)?;
     let name = name.to_owned();
+    let folder = folder(&name)?;
     let args = Args { broker, minutes: 0.1, seed: Some(7), hosts: 2, source: None, rate: 30, name };
     workspace::run(&mut rig(&args, folder)?)
 }
@@ -116,6 +132,7 @@ fn rig(args: &Args, folder: Folder) -> Result<Command> {
     match args.broker {
         Broker::Rabbitmq => package::ensure_installed()?,
         Broker::Kafka => kafka::prepare()?,
+        Broker::Narad => {}
     }
     test_policies::run()?;
     folder.empty()?;
@@ -124,6 +141,10 @@ fn rig(args: &Args, folder: Folder) -> Result<Command> {
     // Hosts are restarted all along, and must not become those of a later build.
     let program = folder.join("reprieve");
     fs::copy(built.join("reprieve"), &program).context("cannot copy the program")?;
+    let node = folder.join(NARAD);
+    if args.broker == Broker::Narad {
+        fs::copy(built.join(NARAD), &node).context("cannot copy the stand-in")?;
+    }
     let mut rig = Command::new(built.join("torture"));
     // The rig reads nothing: so the lock is open, and the folder taken, for exactly as long as the rig runs.
     rig.stdin(Stdio::from(lock));
@@ -131,6 +152,7 @@ fn rig(args: &Args, folder: Folder) -> Result<Command> {
         Broker::Rabbitmq => add_rabbitmq(&mut rig, &folder, args.source.unwrap_or(Source::Quorum))?,
         // The rig has a node of its own at hand.
         Broker::Kafka => drop(rig.args(["--broker", "kafka"])),
+        Broker::Narad => drop(rig.args(["--broker", "narad", "--node"]).arg(node)),
     }
     rig.arg("--program").arg(program).arg("--folder").arg(folder);
     rig.arg("--policies").arg(workspace::root().join("host/policies"));

@@ -1,11 +1,13 @@
 //! What each request does.
 //!
-//! `messages`: produce, consume, replay, settle. `topics`: what topics are like.
+//! `messages`: produce, consume, replay, settle. `topics`: what topics are like. `control`: what is no Narad's.
 
+mod control;
 mod messages;
 mod topics;
 
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -48,7 +50,13 @@ pub(super) async fn answer(shared: &Shared, request: &Request) -> Option<Answer>
             .map(|(name, value)| (name.to_owned(), decoded(value)))
             .collect(),
     };
+    if let Some(answer) = control::answer(shared, &call) {
+        return Some(answer);
+    }
     let on = kind(&call);
+    if on.is_some_and(is_ack) {
+        messages::count_acks(shared, &call);
+    }
     let fault = on.and_then(|on| shared.faults.strike(on));
     let note = |answer: Option<&(Answer, usize)>| {
         if let Some(on) = on {
@@ -79,6 +87,9 @@ pub(super) async fn answer(shared: &Shared, request: &Request) -> Option<Answer>
         Some(Fault::Slow(time)) => tokio::time::sleep(time).await,
         _ => {}
     }
+    if on == Some(On::Ack) {
+        shared.topics().answered_ack(done.0.status);
+    }
     note(Some(&done));
     Some(done.0)
 }
@@ -102,8 +113,15 @@ fn kind(call: &Call<'_>) -> Option<On> {
     })
 }
 
+const fn is_ack(on: On) -> bool {
+    matches!(on, On::Ack | On::Batch)
+}
+
 /// What is refused before anything is looked at.
 fn refusal(shared: &Shared, call: &Call<'_>) -> Option<Answer> {
+    if shared.draining.load(Ordering::SeqCst) {
+        return Some(error(503, "the node is going away"));
+    }
     let login = shared.login.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some((user, password)) = login {
         let expected = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));

@@ -1,6 +1,9 @@
 //! What tests see of the stand-in.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::faults::{Fault, Faults, On};
 use super::http;
-use super::topic::{Topic, Topics};
+use super::topic::Topic;
+use super::topics::Topics;
 
 /// Which Narad it is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,18 +45,40 @@ pub(super) struct Shared {
     pub(super) login: Mutex<Option<(String, String)>>,
     pub(super) topics: Mutex<Topics>,
     pub(super) faults: Faults,
-    pub(super) seen: Mutex<Vec<Seen>>,
+    /// Every request; nothing where nobody looks.
+    pub(super) seen: Option<Mutex<Vec<Seen>>>,
+    /// Who has asked for messages of which topic, by the login that was sent along.
+    pub(super) consumers: Mutex<BTreeSet<(String, String)>>,
+    /// It is about to end, and takes on nothing more.
+    pub(super) draining: AtomicBool,
 }
 
 impl Shared {
+    fn new(release: Release) -> Self {
+        Self {
+            release,
+            login: Mutex::default(),
+            topics: Mutex::default(),
+            faults: Faults::default(),
+            seen: Some(Mutex::default()),
+            consumers: Mutex::default(),
+            draining: AtomicBool::new(false),
+        }
+    }
+
     pub(super) fn topics(&self) -> MutexGuard<'_, Topics> {
         self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn note(&self, seen: Seen) {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+        if let Some(all) = &self.seen {
+            all.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+        }
     }
 }
+
+/// Requests that do not wait are answered within this.
+const LONGEST_ANSWER: Duration = Duration::from_millis(200);
 
 struct Node {
     address: SocketAddr,
@@ -80,13 +106,24 @@ impl Cluster {
     /// # Panics
     /// One of them is taken.
     pub async fn start_at(release: Release, addresses: &[SocketAddr]) -> Self {
-        let shared = Arc::new(Shared {
-            release,
-            login: Mutex::default(),
-            topics: Mutex::default(),
-            faults: Faults::default(),
-            seen: Mutex::default(),
-        });
+        Self::serve_all(Shared::new(release), addresses).await
+    }
+
+    /// Starts one node of the newest release that keeps topics and messages in this file, which it goes on with where it is
+    /// there. Leases end with the process.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or is none of ours.
+    ///
+    /// # Panics
+    /// The address is taken.
+    pub async fn durable(address: SocketAddr, file: &Path) -> anyhow::Result<Self> {
+        let shared = Shared { topics: Mutex::new(Topics::open(file)?), seen: None, ..Shared::new(Release::V3_1) };
+        Ok(Self::serve_all(shared, &[address]).await)
+    }
+
+    async fn serve_all(shared: Shared, addresses: &[SocketAddr]) -> Self {
+        let shared = Arc::new(shared);
         let mut cluster = Self { shared, nodes: Vec::new() };
         for address in addresses {
             let node = cluster.serve(*address).await;
@@ -125,6 +162,12 @@ impl Cluster {
         self.nodes[node].down.cancel();
         // Only a panic of the stand-in ends it otherwise, and that is on stderr.
         drop((&mut self.nodes[node].serving).await);
+    }
+
+    /// Takes on nothing more, and answers what has come.
+    pub async fn drain(&self) {
+        self.shared.draining.store(true, Ordering::SeqCst);
+        tokio::time::sleep(LONGEST_ANSWER).await;
     }
 
     /// Starts a node again, where it was.
@@ -231,7 +274,8 @@ impl Cluster {
     /// Every request of a kind so far.
     #[must_use]
     pub fn seen(&self, on: On) -> Vec<Seen> {
-        let seen = self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(seen) = &self.shared.seen else { return Vec::new() };
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.iter().filter(|seen| seen.on == on).cloned().collect()
     }
 

@@ -3,8 +3,11 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::Deserialize;
+
 /// A kind of request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum On {
     /// A message is published.
     Produce,
@@ -29,7 +32,8 @@ pub enum On {
 }
 
 /// What goes wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// It is not carried out; the answer is this status and text.
     Status(u16, String),

@@ -1,6 +1,6 @@
 //! A topic's logs and leases.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A stored message.
@@ -11,7 +11,9 @@ pub(super) struct Record {
     /// Unix seconds.
     pub(super) stored: u64,
     /// Before this, it is in nobody's log yet.
-    visible: Instant,
+    visible: SystemTime,
+    /// How often it was handed over.
+    handed_over: u32,
 }
 
 struct Lease {
@@ -22,8 +24,26 @@ struct Lease {
 #[derive(Default)]
 struct Partition {
     log: Vec<Record>,
+    /// All below it are settled.
+    frontier: usize,
+    /// What is settled above it.
     settled: BTreeSet<usize>,
     leases: HashMap<usize, Lease>,
+}
+
+impl Partition {
+    fn settle(&mut self, offset: usize) {
+        self.settled.insert(offset);
+        while self.settled.remove(&self.frontier) {
+            self.frontier += 1;
+        }
+    }
+
+    /// What is not settled, due or not.
+    fn open(&self) -> impl Iterator<Item = (usize, &Record)> {
+        let records = self.log.iter().enumerate().skip(self.frontier);
+        records.filter(|(offset, _)| !self.settled.contains(offset))
+    }
 }
 
 /// A message that is handed over.
@@ -32,6 +52,8 @@ pub(super) struct Taken {
     pub(super) offset: usize,
     pub(super) record: Record,
     pub(super) handle: String,
+    /// It was handed over before.
+    pub(super) again: bool,
 }
 
 /// A topic.
@@ -60,61 +82,73 @@ impl Topic {
         }
     }
 
-    /// Stores a message: of one key in one partition, else in each in turn.
-    pub(super) fn append(&mut self, key: Option<Vec<u8>>, payload: Vec<u8>, delay: Duration) {
+    /// Stores a message at this time, to be seen after a delay: of one key in one partition, else in each in turn.
+    pub(super) fn append(&mut self, key: Option<Vec<u8>>, payload: Vec<u8>, at: SystemTime, delay: Duration) {
         let partition = match &key {
             Some(key) => key.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into())),
             None => self.next,
         };
         self.next += 1;
-        let stored = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let stored = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let count = self.partitions.len();
-        self.partitions[partition % count].log.push(Record { key, payload, stored, visible: Instant::now() + delay });
+        let record = Record { key, payload, stored, visible: at + delay, handed_over: 0 };
+        self.partitions[partition % count].log.push(record);
     }
 
     /// Takes up to `most` messages, of all partitions in turn.
     pub(super) fn take(&mut self, most: usize, nonces: &mut u64) -> Vec<Taken> {
-        let now = Instant::now();
+        let (now, time) = (Instant::now(), SystemTime::now());
         let mut taken = Vec::new();
         for (number, partition) in self.partitions.iter_mut().enumerate() {
             partition.leases.retain(|_, lease| lease.ends > now);
-            for (offset, record) in partition.log.iter().enumerate() {
-                if taken.len() >= most {
-                    return taken;
-                }
-                let is_free = !partition.settled.contains(&offset) && !partition.leases.contains_key(&offset);
-                if !is_free || record.visible > now {
-                    continue;
-                }
+            let open = partition.open().filter(|(offset, _)| !partition.leases.contains_key(offset));
+            let due = open.filter(|(_, record)| record.visible <= time).map(|(offset, _)| offset);
+            for offset in due.take(most - taken.len()).collect::<Vec<_>>() {
                 *nonces += 1;
                 partition.leases.insert(offset, Lease { nonce: *nonces, ends: now + self.visibility });
                 let handle = format!("{number}:{offset}:{nonces}");
-                taken.push(Taken { partition: number, offset, record: record.clone(), handle });
+                let record = &mut partition.log[offset];
+                record.handed_over += 1;
+                let again = record.handed_over > 1;
+                taken.push(Taken { partition: number, offset, record: record.clone(), handle, again });
             }
         }
         taken
     }
 
-    /// Settles or renews a lease: the status that a single request gets.
-    pub(super) fn settle(&mut self, handle: &str, extend: Option<bool>) -> u16 {
+    /// Settles or renews a lease: the status that a single request gets, and what is settled by it.
+    pub(super) fn settle(&mut self, handle: &str, extend: Option<bool>) -> (u16, Option<(usize, usize)>) {
         let parts: Option<Vec<u64>> = handle.split(':').map(|part| part.parse().ok()).collect();
-        let Some([partition, offset, nonce]) = parts.as_deref() else { return 400 };
-        let Some(partition) = self.partitions.get_mut(usize::try_from(*partition).unwrap_or(usize::MAX)) else {
-            return 410;
-        };
-        let offset = usize::try_from(*offset).unwrap_or(usize::MAX);
+        let Some([number, offset, nonce]) = parts.as_deref() else { return (400, None) };
+        let (number, offset) = (place(*number), place(*offset));
+        let Some(partition) = self.partitions.get_mut(number) else { return (410, None) };
         let now = Instant::now();
         partition.leases.retain(|_, lease| lease.ends > now);
-        let Some(lease) = partition.leases.get_mut(&offset).filter(|lease| lease.nonce == *nonce) else { return 410 };
+        let Some(lease) = partition.leases.get_mut(&offset).filter(|lease| lease.nonce == *nonce) else {
+            return (410, None);
+        };
         match extend {
             Some(true) => lease.ends = now + self.visibility,
             Some(false) => drop(partition.leases.remove(&offset)),
             None => {
                 partition.leases.remove(&offset);
-                partition.settled.insert(offset);
+                partition.settle(offset);
+                return (204, Some((number, offset)));
             }
         }
-        204
+        (204, None)
+    }
+
+    /// What was settled, or handed over, before a restart.
+    pub(super) fn restore_settled(&mut self, partition: usize, offset: usize) {
+        self.partitions[partition].settle(offset);
+    }
+
+    /// Whether it was not for the first time.
+    pub(super) fn restore_taken(&mut self, partition: usize, offset: usize) -> bool {
+        let record = &mut self.partitions[partition].log[offset];
+        record.handed_over += 1;
+        record.handed_over > 1
     }
 
     /// Ends every lease, as a crash does.
@@ -135,55 +169,38 @@ impl Topic {
 
     /// Where each visible log ends.
     pub(super) fn ends(&self) -> Vec<usize> {
-        let now = Instant::now();
-        self.partitions
-            .iter()
-            .map(|partition| partition.log.iter().filter(|record| record.visible <= now).count())
-            .collect()
+        let now = SystemTime::now();
+        // A topic's messages are all due after the same time, so those that are not yet are the last.
+        self.partitions.iter().map(|partition| partition.log.partition_point(|record| record.visible <= now)).collect()
     }
 
     /// What of each partition is above the first message that is not settled.
     pub(super) fn lags(&self) -> Vec<usize> {
-        let frontier = |partition: &Partition| (0..).find(|offset| !partition.settled.contains(offset)).unwrap_or(0);
-        self.partitions
-            .iter()
-            .zip(self.ends())
-            .map(|(partition, end)| end.saturating_sub(frontier(partition)))
-            .collect()
+        let lag = |(partition, end): (&Partition, usize)| end.saturating_sub(partition.frontier);
+        self.partitions.iter().zip(self.ends()).map(lag).collect()
     }
 
     pub(super) fn read(&self, partition: usize, offset: usize) -> Option<&Record> {
-        self.partitions.get(partition)?.log.get(offset).filter(|record| record.visible <= Instant::now())
+        self.partitions.get(partition)?.log.get(offset).filter(|record| record.visible <= SystemTime::now())
     }
 
-    /// What is visible and not settled, leased or not.
+    /// What is due and not settled, leased or not.
     pub(super) fn open(&self) -> Vec<Record> {
-        let now = Instant::now();
-        let open = self.partitions.iter().flat_map(|partition| {
-            let records = partition.log.iter().enumerate();
-            records.filter(|(offset, _)| !partition.settled.contains(offset)).map(|(_, record)| record)
-        });
-        open.filter(|record| record.visible <= now).cloned().collect()
+        let now = SystemTime::now();
+        self.unsettled().filter(|record| record.visible <= now).cloned().collect()
+    }
+
+    /// What is not settled, due or not.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = &Record> {
+        self.partitions.iter().flat_map(Partition::open).map(|(_, record)| record)
+    }
+
+    /// How many messages could be taken now.
+    pub(super) fn ready(&self) -> usize {
+        self.open().len().saturating_sub(self.leased())
     }
 }
 
-/// All topics, by name.
-#[derive(Default)]
-pub(super) struct Topics {
-    pub(super) topics: BTreeMap<String, Topic>,
-    pub(super) nonces: u64,
-}
-
-impl Topics {
-    /// Stores a message on a topic and, when it is due, on each child.
-    pub(super) fn produce(&mut self, name: &str, key: Option<Vec<u8>>, payload: Vec<u8>) {
-        let Some(topic) = self.topics.get_mut(name) else { return };
-        topic.append(key.clone(), payload.clone(), Duration::ZERO);
-        for child in topic.children.clone() {
-            if let Some(child) = self.topics.get_mut(&child) {
-                let delay = Duration::from_millis(child.delay_ms);
-                child.append(key.clone(), payload.clone(), delay);
-            }
-        }
-    }
+fn place(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

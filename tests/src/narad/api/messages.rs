@@ -1,5 +1,7 @@
 //! Messages and leases.
 
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -50,16 +52,13 @@ pub(super) async fn consume(shared: &Shared, call: &Call<'_>) -> (Answer, usize)
     if batch && call.request.header("x-narad-client").is_none() {
         return (error(400, "max needs an X-Narad-Client header"), 0);
     }
+    if let Some(login) = call.request.header("authorization") {
+        let consumer = (name.clone(), login.to_owned());
+        shared.consumers.lock().unwrap_or_else(PoisonError::into_inner).insert(consumer);
+    }
     let deadline = Instant::now() + wait;
     loop {
-        let taken = {
-            let mut topics = shared.topics();
-            let mut nonces = topics.nonces;
-            let Some(topic) = topics.topics.get_mut(name) else { return (no_topic(), 0) };
-            let taken = topic.take(most, &mut nonces);
-            topics.nonces = nonces;
-            taken
-        };
+        let Some(taken) = shared.topics().take(name, most) else { return (no_topic(), 0) };
         if !taken.is_empty() {
             let shown: Vec<String> = taken
                 .iter()
@@ -68,7 +67,7 @@ pub(super) async fn consume(shared: &Shared, call: &Call<'_>) -> (Answer, usize)
             let body = if batch { format!("{{\"messages\":[{}]}}", shown.join(",")) } else { shown[0].clone() };
             return (Answer { status: 200, body: body.into_bytes() }, taken.len());
         }
-        if Instant::now() >= deadline {
+        if Instant::now() >= deadline || shared.draining.load(Ordering::SeqCst) {
             return (Answer { status: 204, body: Vec::new() }, 0);
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -124,10 +123,12 @@ pub(super) fn settle(shared: &Shared, call: &Call<'_>) -> (Answer, usize) {
         Some("0") => Some(false),
         Some(_) => return (error(400, "bad extend"), 0),
     };
-    let mut topics = shared.topics();
-    let Some(topic) = topics.topics.get_mut(&call.path[2]) else { return (no_topic(), 0) };
+    let (mut topics, name) = (shared.topics(), &call.path[2]);
+    if !topics.topics.contains_key(name) {
+        return (no_topic(), 0);
+    }
     if let Some(handle) = call.parameter("receipt_handle") {
-        let status = topic.settle(&handle, extend);
+        let status = topics.settle(name, &handle, extend).unwrap_or(404);
         return match status {
             204 => (Answer { status, body: Vec::new() }, 1),
             410 => (error(status, "receipt handle no longer matches an active reservation"), 1),
@@ -137,19 +138,39 @@ pub(super) fn settle(shared: &Shared, call: &Call<'_>) -> (Answer, usize) {
     if shared.release < Release::V3_1 {
         return (error(400, "receipt_handle required"), 0);
     }
-    let handles = serde_json::from_slice::<Value>(&call.request.body).unwrap_or_default();
-    let handles: Vec<&str> =
-        handles["receipt_handles"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let handles = handles(call);
     if !(1..=MOST).contains(&handles.len()) {
         return (error(400, "1 to 100 receipt handles"), 0);
     }
-    let results: Vec<Value> = handles
-        .iter()
-        .map(|handle| match topic.settle(handle, extend) {
+    let mut results = Vec::with_capacity(handles.len());
+    for handle in &handles {
+        let status = topics.settle(name, handle, extend).unwrap_or(404);
+        if extend.is_none() {
+            topics.answered_ack(status);
+        }
+        results.push(match status {
             204 => json!({ "status": 204 }),
             status => json!({ "status": status, "error": "receipt handle no longer matches an active reservation" }),
-        })
-        .collect();
+        });
+    }
     let count = results.len();
     (Answer { status: 200, body: json!({ "results": results }).to_string().into_bytes() }, count)
+}
+
+/// Those of a batch.
+fn handles(call: &Call<'_>) -> Vec<String> {
+    let body = serde_json::from_slice::<Value>(&call.request.body).unwrap_or_default();
+    let handles = body["receipt_handles"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    handles.map(str::to_owned).collect()
+}
+
+/// Notes what is to be acked, whatever the answer will be.
+pub(super) fn count_acks(shared: &Shared, call: &Call<'_>) {
+    if call.bytes("extend").is_some() {
+        return;
+    }
+    let mut topics = shared.topics();
+    for handle in call.parameter("receipt_handle").map_or_else(|| handles(call), |handle| vec![handle]) {
+        topics.asked_to_ack(&handle);
+    }
 }

@@ -68,21 +68,20 @@ pub(super) fn create(shared: &Shared, call: &Call<'_>) -> Answer {
         return error(409, "topic already exists");
     }
     if let Some(parent) = parent {
-        let Some(parent) = topics.topics.get_mut(parent) else { return no_topic() };
+        let Some(parent) = topics.topics.get(parent) else { return no_topic() };
         if parent.parent.is_some() {
             return error(409, "a child cannot have children");
         }
         if delay > 0 && parent.retention_ms != 0 && parent.retention_ms < delay + HOUR {
             return error(409, "the parent's retention is too short for the delay");
         }
-        parent.children.push(name.to_owned());
     }
     let visibility = Duration::from_millis(number("visibility_timeout_ms").filter(|ms| *ms > 0).unwrap_or(30_000));
     let partitions = usize::try_from(number("partitions").unwrap_or(3)).unwrap_or(3);
     let mut topic = Topic::new(partitions, retention, visibility);
     (topic.parent, topic.delay_ms) = (parent.map(str::to_owned), delay);
     let body = shown(name, &topic);
-    topics.topics.insert(name.to_owned(), topic);
+    topics.create(name, topic);
     ok(201, &body)
 }
 
