@@ -282,6 +282,11 @@ impl Life<'_> {
             let input = tokio::select! {
                 biased;
                 (input, turn) = self.operation.next() => {
+                    // The loss may have come first, and what fails after it is not judged (rule 3).
+                    if matches!(input, Input::Handled(..)) && !is_lost && self.delivery.lost.is_cancelled() {
+                        is_lost = true;
+                        self.take(Input::Lost);
+                    }
                     self.turn = turn;
                     input
                 }
