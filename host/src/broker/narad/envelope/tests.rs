@@ -141,3 +141,22 @@ fn raw_bytes_that_would_be_read_as_an_envelope_are_not_published_bare() {
     let refused = seal(&message, None, &Envelope::Ours, &prefixes());
     assert!(matches!(refused, Err(PublishError::TooLarge(_))));
 }
+
+#[test]
+fn a_senders_own_header_in_the_name_of_ours_comes_back_as_it_was() {
+    for text in [r#"{"payload":1}"#, r#"{ "a": 1 }"#, r#"{"a":1,"delivery_count":9}"#, "no JSON", "[]"] {
+        let message = Message::new("1").with_header(MEMBERS, text);
+        let sealed = seal(&message, None, &counted_form(), &prefixes()).unwrap();
+        assert_eq!(open(sealed, &counted_form()).message.headers.text(MEMBERS), Some(text));
+    }
+}
+
+#[test]
+fn raw_bytes_that_a_counted_reader_takes_for_an_envelope_are_refused_and_not_sent_bare() {
+    let filler = "x".repeat(LARGEST - 60);
+    let body = format!(r#"{{"payload":"{filler}","delivery_count":2}}"#);
+    assert!(body.len() <= LARGEST);
+    let message = Message::new(body);
+    assert!(seal(&message, None, &Envelope::Ours, &prefixes()).is_ok(), "no reader of ours is misled");
+    assert!(matches!(seal(&message, None, &counted_form(), &prefixes()), Err(PublishError::TooLarge(_))));
+}
