@@ -175,6 +175,8 @@ fn config(settings: &KafkaSettings, group: &str) -> (ClientConfig, Offset) {
     // Partitions stay where they are while others come and go.
     default("partition.assignment.strategy", "cooperative-sticky");
     default("queued.min.messages", "10000");
+    // A second as by the library's own default would be waited each time that what is read ahead is used up.
+    default("fetch.queue.backoff.ms", "10");
     let begin = match settings.client.get("auto.offset.reset").map(String::as_str) {
         Some("latest" | "largest" | "end") => Offset::End,
         Some("error") => Offset::Stored,
