@@ -328,6 +328,12 @@ pub struct Capabilities {
     pub tells_of_interruptions: bool,
     /// What it can remember of starts since the last copy, in a sentence for people (rule 9).
     pub remembers_starts: &'static str,
+    /// In which order messages come, in a sentence for people.
+    pub order: &'static str,
+    /// How large a message may be, its headers included, in a sentence for people.
+    pub largest: &'static str,
+    /// When it takes a running delivery back, in a sentence for people (rule 3).
+    pub interruptions: &'static str,
     /// What of a message comes out as it went in.
     pub keeps: Kept,
 }

@@ -107,6 +107,9 @@ impl Broker for Kafka {
             tells_of_interruptions: true,
             remembers_starts: "after an end without order, which records were in work, from the metadata of the last commit: they \
                                run alone; of those that may have been, each attempt is committed before it begins",
+            order: "that of a partition; what is handed back comes again from the host's own window",
+            largest: "the topic's `max.message.bytes`",
+            interruptions: "when its partition goes to another host, or the poll interval is over",
             keeps: Kept { header_types: false, properties: false, timestamps: false, ..Kept::ALL },
         }
     }

@@ -173,6 +173,9 @@ impl Broker for MemoryBroker {
             partitions: false,
             tells_of_interruptions: false,
             remembers_starts: "that a message was handed over before, until the process ends: messages do not outlive it",
+            order: "that of arrival; what is handed back goes to where it was",
+            largest: "any size",
+            interruptions: "never",
             keeps: Kept::ALL,
         }
     }

@@ -106,6 +106,9 @@ impl Broker for Narad {
             partitions: false,
             tells_of_interruptions: false,
             remembers_starts: "nothing by itself; the host knows by its place a message that it had in hand (the last 65,536), until it ends",
+            order: "none is promised",
+            largest: "1 MiB, the envelope included",
+            interruptions: "when its lease runs out or is gone",
             keeps: Kept { timestamps: false, ..Kept::ALL },
         }
     }

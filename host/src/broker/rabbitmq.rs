@@ -145,6 +145,10 @@ impl Broker for RabbitMq {
             tells_of_interruptions: false,
             remembers_starts: "a redelivered flag; quorum queues also count hand-overs, innocent prefetched ones \
                                included, so the host notes in its state folder what ran alone when it ended",
+            order: "that of the queue; what is handed back goes near its place, or to the end of a quorum queue without a \
+                    delivery limit",
+            largest: "the node's `max_message_size`; all headers together, the negotiated frame",
+            interruptions: "when `consumer_timeout` is over, or the connection is lost",
             keeps: Kept { keys: false, null_bodies: false, header_order: false, ..Kept::ALL },
         }
     }

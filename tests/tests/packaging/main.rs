@@ -1,5 +1,6 @@
 //! The packages as a registry would get them hold all that they are built from.
 
+mod capabilities;
 mod links;
 
 use std::collections::BTreeMap;

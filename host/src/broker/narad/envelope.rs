@@ -113,10 +113,15 @@ fn set_count(headers: &mut Headers, route: &str, prefix: &str, count: u32) {
 }
 
 fn keep_others(members: &Members<'_>, known: &[&str], headers: &mut Headers) {
-    let others: Vec<String> = members.others(known).map(|(name, value)| member(name, value.get())).collect();
-    if !others.is_empty() {
-        headers.set(MEMBERS, format!("{{{}}}", others.join(",")));
+    if members.others(known).next().is_some() {
+        headers.set(MEMBERS, as_members(members, known));
     }
+}
+
+/// An object of all members but these.
+fn as_members(members: &Members<'_>, but: &[&str]) -> String {
+    let others: Vec<String> = members.others(but).map(|(name, value)| member(name, value.get())).collect();
+    format!("{{{}}}", others.join(","))
 }
 
 /// One member as JSON.
@@ -147,7 +152,7 @@ pub(super) fn seal(
     if message.headers.is_empty()
         && back_to.is_none()
         && let Ok(body) = bare(message)
-        && open(body.clone(), &Envelope::Ours).message.body.as_ref() == Some(&body)
+        && open(body.clone(), form).message.body.as_ref() == Some(&body)
     {
         return Ok(body);
     }
@@ -168,7 +173,9 @@ fn too_large(size: usize, with: &str) -> PublishError {
 
 fn wrapped(message: &Message, back_to: Option<&str>, prefixes: &[String]) -> Result<String, serde_json::Error> {
     let (encoding, payload) = payload::encode(message.body.as_ref())?;
-    let others = message.headers.text(MEMBERS).and_then(Members::read);
+    // A header of that name that is not as we write it is some sender's own.
+    let others = message.headers.text(MEMBERS);
+    let others = others.and_then(|text| Members::read(text).filter(|members| as_members(members, &OURS) == text));
     let mut headers = message.headers.clone();
     if others.is_some() {
         headers.retain(|name| name != MEMBERS);

@@ -227,6 +227,9 @@ fn what_a_broker_cannot_do() {
         partitions: false,
         tells_of_interruptions: false,
         remembers_starts: "nothing",
+        order: "none",
+        largest: "any size",
+        interruptions: "never",
         keeps: crate::broker::Kept::ALL,
     };
     let mut config = parse(GOOD).unwrap();

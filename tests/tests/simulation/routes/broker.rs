@@ -39,6 +39,9 @@ impl Broker for Scripted {
             partitions: false,
             tells_of_interruptions: false,
             remembers_starts: "nothing",
+            order: "none",
+            largest: "any size",
+            interruptions: "never",
             keeps: reprieve::broker::Kept::ALL,
         }
     }
