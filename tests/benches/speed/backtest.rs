@@ -99,7 +99,16 @@ fn generate(file: &Path, judges: &Revisions) -> anyhow::Result<()> {
                 let answer = judge.decide(&failure);
                 let outcome = Some(outcome(&failure, &answer));
                 let (maker, kept) = (Some(judge.maker().as_ref().clone()), kept(number));
-                batch.add(&Entry { id: 0, route: route.to_owned(), failure, kept, maker, answer, outcome, candidate: None })?;
+                batch.add(&Entry {
+                    id: 0,
+                    route: route.to_owned(),
+                    failure,
+                    kept,
+                    maker,
+                    answer,
+                    outcome,
+                    candidate: None,
+                })?;
             }
             Ok(())
         })?;

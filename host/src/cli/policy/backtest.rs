@@ -101,7 +101,9 @@ pub(super) fn run(arguments: &BacktestArguments) -> anyhow::Result<ExitCode> {
     let source = arguments.source.open(arguments.judged.config.as_deref(), &routes, needs_record)?;
     let follows = source.has_whole_messages();
     if let Some(limit) = arguments.fail_if.iter().find(|limit| limit.follows() && !follows) {
-        let text = format!("{limit} is about whole messages\n = help: leave out --error-kind, which takes failures out of them");
+        let text = format!(
+            "{limit} is about whole messages\n = help: leave out --error-kind, which takes failures out of them"
+        );
         return Err(ConfigError::Unusable(text).into());
     }
     let (question, judging) = arguments.question(judged, &engine, follows)?;
@@ -132,7 +134,8 @@ pub(super) fn run(arguments: &BacktestArguments) -> anyhow::Result<ExitCode> {
     } else {
         let (source, journals, style) = (source.describe(), source.files(), Style::for_stdout());
         let (report, violations) = (&report, &violations[..]);
-        let body = question.routes.values().chain(&question.elsewhere).filter_map(|judges| judges.candidate.needs().body);
+        let body =
+            question.routes.values().chain(&question.elsewhere).filter_map(|judges| judges.candidate.needs().body);
         let body = body.max();
         write!(out, "{}", View { judging, source, journals, report, body, is_partial, violations, style })?;
     }
@@ -146,8 +149,7 @@ impl BacktestArguments {
         engine: &Engine,
         follows: bool,
     ) -> anyhow::Result<(Question, Vec<Judging>)> {
-        let mut question =
-            Question { routes: BTreeMap::new(), elsewhere: None, allow_gaps: self.allow_gaps, follows };
+        let mut question = Question { routes: BTreeMap::new(), elsewhere: None, allow_gaps: self.allow_gaps, follows };
         let mut judging = Vec::new();
         for judged in judged {
             let route = route_of(&judged);

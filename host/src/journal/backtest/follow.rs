@@ -115,8 +115,12 @@ mod tests {
     #[test]
     fn messages_are_told_apart_and_those_of_several_journals_are_put_in_order() {
         let link = |message, at, would| Link { message, at, went_on: true, would };
-        let links =
-            vec![link(1, (9, 0, 1), GoOn), link(2, (5, 0, 2), Same), link(1, (8, 1, 70), End), link(2, (4, 1, 71), Same)];
+        let links = vec![
+            link(1, (9, 0, 1), GoOn),
+            link(2, (5, 0, 2), Same),
+            link(1, (8, 1, 70), End),
+            link(2, (4, 1, 71), Same),
+        ];
         let followed = follow(links, 3);
         assert_eq!((followed.messages, followed.same, followed.sooner, followed.saved_failures), (2, 1, 1, 1));
         assert_eq!(followed.failures_without_id, 3);

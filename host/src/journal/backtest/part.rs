@@ -103,13 +103,7 @@ impl Part {
     }
 
     /// It is a part of its message's story: `recorded` and `would` are what followed and what would have.
-    pub(super) fn link(
-        &mut self,
-        seen: &Seen<'_>,
-        answer: &Result<Verdict, Fault>,
-        recorded: &Played,
-        would: &Played,
-    ) {
+    pub(super) fn link(&mut self, seen: &Seen<'_>, answer: &Result<Verdict, Fault>, recorded: &Played, would: &Played) {
         // Without a record there is no story.
         if seen.entry.maker.is_none() && seen.outcome.is_none() {
             return;
@@ -208,7 +202,10 @@ impl Examples {
     fn see(&mut self, Seen { journal, entry, .. }: &Seen<'_>) {
         self.count += 1;
         let at = (entry.failure.now, *journal, entry.id);
-        if self.earliest.last().is_some_and(|last| self.earliest.len() == EXAMPLES && at > (last.at, last.journal, last.entry))
+        if self
+            .earliest
+            .last()
+            .is_some_and(|last| self.earliest.len() == EXAMPLES && at > (last.at, last.journal, last.entry))
         {
             return;
         }

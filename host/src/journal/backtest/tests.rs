@@ -251,7 +251,8 @@ fn a_journal_is_judged_as_its_entries_are_whatever_the_threads_do() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(FILE);
     let judge = standard(5);
-    let entries: Vec<_> = (1..=2000_u32).map(|id| entry(id.into(), &(id / 5).to_string(), id % 5 + 1, &judge)).collect();
+    let entries: Vec<_> =
+        (1..=2000_u32).map(|id| entry(id.into(), &(id / 5).to_string(), id % 5 + 1, &judge)).collect();
     Log::open(&file).unwrap().write(|batch| entries.iter().try_for_each(|entry| batch.add(entry))).unwrap();
     let feed = |each: &mut dyn FnMut(Record) -> bool| {
         let reader = Reader::open(&file)?;
@@ -298,7 +299,19 @@ fn limits_are_read_and_say_how_they_are_passed() {
     assert_eq!(violation("changed:21"), None);
     assert_eq!(violation("faults:0").unwrap(), "faults:0: 1 of 200");
     assert_eq!(violation("drop:+0"), None);
-    for wrong in ["", "changed", "changed:", "changed:+1", "nothing:1", "drop:-1", "drop:x%", "drop:+%", "delay-to:1", "drop:%", "drop:nan%"] {
+    for wrong in [
+        "",
+        "changed",
+        "changed:",
+        "changed:+1",
+        "nothing:1",
+        "drop:-1",
+        "drop:x%",
+        "drop:+%",
+        "delay-to:1",
+        "drop:%",
+        "drop:nan%",
+    ] {
         assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
     }
 }

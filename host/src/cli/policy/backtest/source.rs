@@ -51,12 +51,7 @@ pub(super) enum Source {
 impl SourceArguments {
     /// Opens the journals, or reads the file, for these routes; for any where there are none. `needs_record` says that each
     /// failure needs the verdict that was given.
-    pub(super) fn open(
-        &self,
-        config: Option<&Path>,
-        routes: &[String],
-        needs_record: bool,
-    ) -> anyhow::Result<Source> {
+    pub(super) fn open(&self, config: Option<&Path>, routes: &[String], needs_record: bool) -> anyhow::Result<Source> {
         let filter = Filter {
             route: if let [only] = routes { Some(only.clone()) } else { None },
             error_kind: self.error_kind.clone(),
@@ -152,7 +147,9 @@ impl Source {
     pub(super) fn files(&self) -> Vec<String> {
         match self {
             Self::Entries { name, .. } => vec![name.clone()],
-            Self::Journals { readers, .. } => readers.iter().map(|reader| reader.file().display().to_string()).collect(),
+            Self::Journals { readers, .. } => {
+                readers.iter().map(|reader| reader.file().display().to_string()).collect()
+            }
         }
     }
 

@@ -1,9 +1,7 @@
 use insta::assert_snapshot;
 
 use super::*;
-use crate::journal::backtest::{
-    Change, Count, Example, Faults, Followed, Gap, Group, Load, Override, Report, Waits,
-};
+use crate::journal::backtest::{Change, Count, Example, Faults, Followed, Gap, Group, Load, Override, Report, Waits};
 use crate::timestamp::Timestamp;
 
 /// When the first of the failures is.

@@ -122,7 +122,8 @@ impl View<'_> {
         self.table(f, "no verdict", rows)?;
         for Faults { kind, text, examples, .. } in faults {
             if let Some(text) = text {
-                let line = text.lines().next().unwrap_or_default();
+                // A panic says first where it was, and then what.
+                let line = text.lines().take(2).collect::<Vec<_>>().join(" ");
                 writeln!(f, "  {}", self.style.dim(&format!("{kind}: {line}  {}", self.examples(examples))))?;
             }
         }
@@ -223,7 +224,8 @@ fn cure(gaps: &BTreeMap<Gap, u64>, body: Option<usize>) -> String {
         1..=GAPS => Some(format!("headers = [{}]", headers.join(", "))),
         _ => Some("headers = [\"*\"]".to_owned()),
     };
-    let body = body.filter(|_| gaps.keys().any(|gap| matches!(gap, Gap::Body(_)))).map(|bytes| format!("body = \"{bytes}B\""));
+    let body =
+        body.filter(|_| gaps.keys().any(|gap| matches!(gap, Gap::Body(_)))).map(|bytes| format!("body = \"{bytes}B\""));
     headers.into_iter().chain(body).collect::<Vec<_>>().join(", ")
 }
 
