@@ -10,7 +10,7 @@ const NOON: Timestamp = Timestamp(1_767_268_800_000);
 fn examples(entries: &[u64]) -> Vec<Example> {
     let example = |entry: &u64| Example {
         at: NOON,
-        journal: usize::from(entry % 2 == 0),
+        journal: usize::from(entry.is_multiple_of(2)),
         entry: *entry,
         message_id: Some(format!("order-{entry}")),
     };
