@@ -239,3 +239,45 @@ impl Sample {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Failure;
+    use crate::journal::Kept;
+    use crate::timestamp::Timestamp;
+    use crate::verdict::FaultKind;
+
+    fn entry(id: u64, now: u64) -> Entry {
+        let failure = Failure::from_written(&serde_json::json!({})).unwrap();
+        let failure = Failure { now: Timestamp(now), ..failure };
+        let answer = Err(Fault::new(FaultKind::NoPolicy, "none"));
+        let (route, kept) = ("orders".to_owned(), Kept::default());
+        Entry { id, route, failure, kept, maker: None, answer, outcome: None, candidate: None }
+    }
+
+    fn examples(entries: &[(u64, u64)]) -> Examples {
+        let mut examples = Examples::default();
+        for (id, now) in entries {
+            examples.see(&Seen { journal: 0, entry: &entry(*id, *now), outcome: None });
+        }
+        examples
+    }
+
+    #[test]
+    fn the_earliest_are_named_whichever_thread_came_upon_them() {
+        let mut all = examples(&[(7, 70), (1, 90), (4, 40), (6, 60), (5, 50)]);
+        all.add(examples(&[(9, 45), (8, 80)]));
+        let named: Vec<_> = all.earliest.iter().map(|example| example.entry).collect();
+        assert_eq!((all.count, named), (7, vec![4, 9, 5]));
+    }
+
+    #[test]
+    fn of_texts_the_least_is_shown_whichever_came_first() {
+        let mut sample = Sample::default();
+        sample.see("b");
+        sample.add(Sample(Some("a".to_owned())));
+        sample.see("c");
+        assert_eq!(sample.0.as_deref(), Some("a"));
+    }
+}
