@@ -91,6 +91,12 @@ impl OutcomeKind {
         }
     }
 
+    /// Whether the message is tried again.
+    #[must_use]
+    pub const fn goes_on(self) -> bool {
+        matches!(self, Self::RetryScheduled | Self::Delayed | Self::Requeued)
+    }
+
     /// The one that has this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -84,7 +84,9 @@ pub(super) fn open_to_read(file: &Path) -> Result<Connection, JournalError> {
         return Err(JournalError::Missing(file.to_owned()));
     }
     let problem = |problem| JournalError::File { file: PathBuf::from(file), problem };
-    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(problem)?;
+    // A connection is used by one thread at a time: no lock for each column that is read.
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags).map_err(problem)?;
     connection.busy_timeout(BUSY).map_err(problem)?;
     check_layout(&connection, file)?;
     Ok(connection)

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use serde::de::DeserializeOwned;
 
-use super::{End, Entry, Filter, JournalError, Step, file};
+use super::{End, Entry, Filter, JournalError, Kept, OutcomeKind, Step, file};
+use crate::failure::Failure;
 use crate::verdict::Maker;
 
 /// The columns that an entry is made from, in this order.
@@ -18,7 +19,7 @@ pub struct Reader {
     pub(super) connection: Connection,
 }
 
-/// An entry as it stands in the file, without its outcome.
+/// An entry as it stands in the file, with the name of its outcome alone.
 #[derive(Debug)]
 pub struct RawEntry {
     file: std::sync::Arc<PathBuf>,
@@ -29,27 +30,52 @@ pub struct RawEntry {
     failure: String,
     kept: Option<String>,
     answer: String,
+    outcome: Option<OutcomeKind>,
 }
 
 impl RawEntry {
-    /// Reads it.
+    /// The route's name.
+    #[must_use]
+    pub fn route(&self) -> &str {
+        &self.route
+    }
+
+    /// What the host did, where that became durable.
+    #[must_use]
+    pub fn outcome(&self) -> Option<OutcomeKind> {
+        self.outcome
+    }
+
+    /// Reads what was withheld.
+    ///
+    /// # Errors
+    /// What is there does not say.
+    pub fn kept(&self) -> Result<Kept, JournalError> {
+        self.kept.as_ref().map_or_else(|| Ok(Kept::default()), |kept| self.read(kept))
+    }
+
+    /// Reads the failure.
+    ///
+    /// # Errors
+    /// What is there is none.
+    pub fn failure(&self) -> Result<Failure, JournalError> {
+        self.read(&self.failure)
+    }
+
+    /// Reads all of it.
     ///
     /// # Errors
     /// What is there is no entry.
     pub fn parse(self) -> Result<Entry, JournalError> {
-        let Self { file, id, route, policy, revision, failure, kept, answer } = self;
-        let wrong = |problem| JournalError::Row { file: file.to_path_buf(), row: id, problem };
-        let kept = kept.map(|kept| serde_json::from_str(&kept)).transpose().map_err(wrong)?;
-        Ok(Entry {
-            id,
-            route,
-            failure: serde_json::from_str(&failure).map_err(wrong)?,
-            kept: kept.unwrap_or_default(),
-            maker: policy.zip(revision).map(|(policy, revision)| Maker { policy, revision }),
-            answer: serde_json::from_str(&answer).map_err(wrong)?,
-            outcome: None,
-            candidate: None,
-        })
+        let (failure, kept, answer) = (self.failure()?, self.kept()?, self.read(&self.answer)?);
+        let Self { id, route, policy, revision, .. } = self;
+        let maker = policy.zip(revision).map(|(policy, revision)| Maker { policy, revision });
+        Ok(Entry { id, route, failure, kept, maker, answer, outcome: None, candidate: None })
+    }
+
+    fn read<T: DeserializeOwned>(&self, text: &str) -> Result<T, JournalError> {
+        let wrong = |problem| JournalError::Row { file: self.file.to_path_buf(), row: self.id, problem };
+        serde_json::from_str(text).map_err(wrong)
     }
 }
 
@@ -133,7 +159,7 @@ impl Reader {
     pub fn raw_entries(&self, filter: &Filter, mut each: impl FnMut(RawEntry) -> bool) -> Result<(), JournalError> {
         let (conditions, values) = filter.to_sql();
         let sql = format!(
-            "SELECT id, route, policy, revision, failure, kept, answer FROM failures WHERE {conditions} ORDER BY id"
+            "SELECT id, route, policy, revision, failure, kept, answer, outcome FROM failures WHERE {conditions} ORDER BY id"
         );
         let failed = |problem| self.failed(problem);
         let mut select = self.connection.prepare(&sql).map_err(failed)?;
@@ -150,6 +176,7 @@ impl Reader {
                     failure: row.get(4)?,
                     kept: row.get(5)?,
                     answer: row.get(6)?,
+                    outcome: row.get_ref(7)?.as_str_or_null()?.and_then(OutcomeKind::from_name),
                 })
             };
             if !each(read().map_err(failed)?) {

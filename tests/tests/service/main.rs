@@ -2,6 +2,7 @@
 //! replaced under it, and whether the files in `examples/deployment` fit the program.
 
 mod alive;
+mod backtest;
 mod config_map;
 mod deployment;
 mod journal;

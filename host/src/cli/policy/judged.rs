@@ -150,6 +150,26 @@ impl JudgedArguments {
     }
 }
 
+impl JudgedArguments {
+    /// The same for every route of the configuration that names this policy, where several do and none is chosen. A
+    /// candidate's file, `NAME.next.wasm`, is for the routes of `NAME`.
+    ///
+    /// # Errors
+    /// As for [`JudgedArguments::read`].
+    pub(super) fn read_each(&self) -> anyhow::Result<Vec<Judged>> {
+        let (Some(path), None) = (&self.config, &self.route) else { return Ok(vec![self.read()?]) };
+        let spec = HostSpec::from_config(&mut Config::load(path)?)?;
+        let name = self.policy.name();
+        let name = name.strip_suffix(".next").unwrap_or(&name);
+        let naming = spec.routes.iter().filter(|hosted| hosted.policy.as_deref() == Some(name));
+        let on = |hosted: &HostedRoute| Self { route: Some(hosted.route.name.to_string()), ..self.clone() }.read();
+        match naming.map(on).collect::<Result<Vec<_>, _>>()? {
+            none if none.is_empty() => Ok(vec![self.read()?]),
+            some => Ok(some),
+        }
+    }
+}
+
 impl Judged {
     /// On the example route, without settings.
     #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a build server accepts: `dead-letter:+5%`, `changed:10%`, `faults:0`.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::{Count, Report};
@@ -19,7 +20,7 @@ enum What {
     Faults,
     Unknown,
     Gaps,
-    Action(String),
+    Outcome(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,11 +37,11 @@ enum Most {
 /// A text that is no limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{0}\" is no limit: write NAME:LIMIT, such as \"dead-letter:+5%\" (growth), \"drop:+0\", \"changed:10%\" (share) or \"faults:0\"; NAME is changed, faults, unknown, gaps, retry, delay, delay-to, dead-letter, requeue or drop"
+    "\"{0}\" is no limit: write NAME:LIMIT, such as \"dead-letter:+5%\" (growth), \"drop:+0\", \"changed:10%\" (share) or \"faults:0\"; NAME is changed, faults, unknown, gaps, retry, delay, dead-letter, requeue or drop"
 )]
 pub struct LimitError(String);
 
-const ACTIONS: [&str; 6] = ["retry", "delay", "delay-to", "dead-letter", "requeue", "drop"];
+const OUTCOMES: [&str; 5] = ["retry", "delay", "dead-letter", "requeue", "drop"];
 
 impl FromStr for Limit {
     type Err = LimitError;
@@ -53,8 +54,7 @@ impl FromStr for Limit {
             "faults" => What::Faults,
             "unknown" => What::Unknown,
             "gaps" => What::Gaps,
-            action if ACTIONS.contains(&action) => What::Action(action.to_owned()),
-            _ => return Err(wrong()),
+            name => What::Outcome(OUTCOMES.into_iter().find(|known| *known == name).ok_or_else(wrong)?),
         };
         let most = most.trim();
         let percent = |text: &str| text.parse::<f64>().ok().filter(|percent| percent.is_finite() && *percent >= 0.0);
@@ -66,14 +66,27 @@ impl FromStr for Limit {
         };
         // What was not there before cannot grow.
         let grows = matches!(most, Most::Growth(_) | Most::More(_));
-        if grows && !matches!(what, What::Action(_) | What::Faults) {
+        if grows && !matches!(what, What::Outcome(_) | What::Faults) {
             return Err(wrong());
         }
         Ok(Self { what, most, text: text.to_owned() })
     }
 }
 
+/// As it was written.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl Limit {
+    /// Whether it is about whole messages.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.what == What::Unknown
+    }
+
     /// How a report goes beyond the limit; `None` where it does not.
     #[must_use]
     pub fn violation(&self, report: &Report) -> Option<String> {
@@ -95,16 +108,16 @@ impl Limit {
         let after = |after| Count { before: 0, after };
         match &self.what {
             What::Changed => (after(report.changed), report.judged),
-            What::Unknown => (after(report.messages.unknown), report.messages.messages),
-            What::Gaps => (after(report.gaps.values().sum()), report.failures),
-            What::Action(action) => (report.actions.get(action).copied().unwrap_or_default(), report.judged),
+            What::Unknown => {
+                let messages = report.messages.unwrap_or_default();
+                (after(messages.unknown + messages.not_judged), messages.messages)
+            }
+            What::Gaps => (after(report.incomplete), report.failures),
+            What::Outcome(name) => (report.outcomes.get(name).copied().unwrap_or_default(), report.judged),
             What::Faults => {
-                let faults = report.actions.iter().filter(|(name, _)| name.starts_with("fault"));
-                let sum = |all: Count, (_, one): (&String, &Count)| Count {
-                    before: all.before + one.before,
-                    after: all.after + one.after,
-                };
-                (faults.fold(Count::default(), sum), report.judged)
+                let mut faults = Count::default();
+                report.faults.iter().for_each(|one| faults.add(one.count));
+                (faults, report.judged)
             }
         }
     }

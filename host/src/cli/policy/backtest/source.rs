@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::config::{Config, ConfigError};
 use crate::failure::{DeadLetter, Failure};
-use crate::journal::backtest::Record;
+use crate::journal::backtest::{Content, Record};
 use crate::journal::{self, Entry, Filter, JournalError, Kept, Reader};
 use crate::timestamp::Timestamp;
 use crate::verdict::{Fault, FaultKind};
@@ -45,26 +45,22 @@ pub(super) struct SourceArguments {
 /// Failures, ready to be read.
 pub(super) enum Source {
     Journals { readers: Vec<Reader>, filter: Filter },
-    Entries { name: String, entries: Vec<Entry> },
+    Entries { name: String, entries: Vec<Entry>, is_every_kind: bool },
 }
 
 impl SourceArguments {
-    /// Opens the journals, or reads the file. `needs_record` says that each failure needs the verdict that was given.
-    pub(super) fn open(
-        &self,
-        config: Option<&Path>,
-        route: Option<String>,
-        needs_record: bool,
-    ) -> anyhow::Result<Source> {
+    /// Opens the journals, or reads the file, for these routes; for any where there are none. `needs_record` says that each
+    /// failure needs the verdict that was given.
+    pub(super) fn open(&self, config: Option<&Path>, routes: &[String], needs_record: bool) -> anyhow::Result<Source> {
         let filter = Filter {
-            route,
+            route: if let [only] = routes { Some(only.clone()) } else { None },
             error_kind: self.error_kind.clone(),
             since: self.since,
             until: self.until,
             ..Filter::default()
         };
         if let Some(file) = &self.failures {
-            return self.read(file, &filter, needs_record);
+            return self.read(file, &filter, routes, needs_record);
         }
         let files = match (&self.journal[..], config) {
             ([], None) => {
@@ -83,7 +79,7 @@ impl SourceArguments {
         Ok(Source::Journals { readers, filter })
     }
 
-    fn read(&self, file: &Path, filter: &Filter, needs_record: bool) -> anyhow::Result<Source> {
+    fn read(&self, file: &Path, filter: &Filter, routes: &[String], needs_record: bool) -> anyhow::Result<Source> {
         let name = if file.as_os_str() == "-" { "standard input".to_owned() } else { file.display().to_string() };
         let wrong = |what: String| {
             ConfigError::Unusable(format!(
@@ -99,12 +95,17 @@ impl SourceArguments {
         let values = values(&text).map_err(|error| wrong(error.to_string()))?;
         let mut entries = Vec::with_capacity(values.len());
         for (number, value) in (1..).zip(values) {
-            let entry = entry(number, value).map_err(|error| wrong(format!("failure {number}: {error}")))?;
-            if needs_record && entry.maker.is_none() {
+            let (entry, is_recorded) =
+                entry(number, value).map_err(|error| wrong(format!("failure {number}: {error}")))?;
+            if needs_record && !is_recorded {
                 return Err(wrong(format!(
                     "failure {number} has no verdict that was given; name what to compare with: --against OLD.wasm"
                 ))
                 .into());
+            }
+            if entry.route.is_empty() && routes.len() > 1 {
+                let routes = routes.join(", ");
+                return Err(wrong(format!("failure {number} names no route; choose one with --route: {routes}")).into());
             }
             let at = entry.failure.now;
             let is_wanted = filter.error_kind.as_ref().is_none_or(|kind| *kind == entry.failure.error.kind)
@@ -114,7 +115,7 @@ impl SourceArguments {
                 entries.push(entry);
             }
         }
-        Ok(Source::Entries { name, entries })
+        Ok(Source::Entries { name, entries, is_every_kind: filter.error_kind.is_none() })
     }
 }
 
@@ -127,52 +128,75 @@ fn values(text: &str) -> serde_json::Result<Vec<Value>> {
     }
 }
 
-/// An entry as the journal exports it, a dead letter, or a failure.
-fn entry(number: u64, value: Value) -> Result<Entry, String> {
+/// An entry as the journal exports it, a dead letter, or a failure; and whether it says what verdict was given.
+fn entry(number: u64, value: Value) -> Result<(Entry, bool), String> {
     if value.get("answer").is_some() && value.get("failure").is_some() {
-        return serde_json::from_value(value).map_err(|error| error.to_string());
+        return serde_json::from_value(value).map(|entry| (entry, true)).map_err(|error| error.to_string());
     }
-    let failure = match DeadLetter::from_printed(&value).map_err(|error| error.to_string())? {
-        Some(letter) => letter.failure,
-        None => Failure::from_written(&value).map_err(|error| error.to_string())?,
+    let (failure, route) = match DeadLetter::from_printed(&value).map_err(|error| error.to_string())? {
+        Some(letter) => (letter.failure, letter.route.unwrap_or_default()),
+        None => (Failure::from_written(&value).map_err(|error| error.to_string())?, String::new()),
     };
     let answer = Err(Fault::new(FaultKind::NoPolicy, "not recorded"));
-    let (route, kept) = (String::new(), Kept::default());
-    Ok(Entry { id: number, route, failure, kept, maker: None, answer, outcome: None, candidate: None })
+    let kept = Kept::default();
+    Ok((Entry { id: number, route, failure, kept, maker: None, answer, outcome: None, candidate: None }, false))
 }
 
 impl Source {
-    /// What the failures are read from, in words.
-    pub(super) fn describe(&self) -> String {
+    /// The files that the failures are read from.
+    pub(super) fn files(&self) -> Vec<String> {
         match self {
-            Self::Entries { name, .. } => name.clone(),
-            Self::Journals { readers, filter } => {
-                let files: Vec<_> = readers.iter().map(|reader| reader.file().display().to_string()).collect();
-                let route = filter.route.as_ref().map(|route| format!(", route {route}")).unwrap_or_default();
-                let since = filter.since.map(|since| format!(", since {since}")).unwrap_or_default();
-                format!("{}{route}{since}", files.join(", "))
+            Self::Entries { name, .. } => vec![name.clone()],
+            Self::Journals { readers, .. } => {
+                readers.iter().map(|reader| reader.file().display().to_string()).collect()
             }
         }
     }
 
-    /// Hands out every failure, and says on a terminal how far it has come.
-    pub(super) fn feed(&self, each: &mut dyn FnMut(Record) -> bool) -> Result<(), JournalError> {
-        let Self::Journals { readers, filter } = self else {
-            let Self::Entries { entries, .. } = self else { return Ok(()) };
-            entries.iter().all(|entry| each(Record::Entry(Box::new(entry.clone()))));
-            return Ok(());
-        };
+    /// Whether no failure of a message is left out for its kind.
+    pub(super) fn has_whole_messages(&self) -> bool {
+        match self {
+            Self::Entries { is_every_kind, .. } => *is_every_kind,
+            Self::Journals { filter, .. } => filter.error_kind.is_none(),
+        }
+    }
+
+    /// What the failures are read from, in words.
+    pub(super) fn describe(&self) -> String {
+        let files = self.files().join(", ");
+        let Self::Journals { filter, .. } = self else { return files };
+        let route = filter.route.as_ref().map(|route| format!(", route {route}")).unwrap_or_default();
+        let since = filter.since.map(|since| format!(", since {since}")).unwrap_or_default();
+        format!("{files}{route}{since}")
+    }
+
+    /// Hands out every failure until `each` says no, and says on a terminal how many of all of them are `done`.
+    pub(super) fn feed(
+        &self,
+        done: &str,
+        total: Option<u64>,
+        each: &mut dyn FnMut(Record) -> bool,
+    ) -> Result<(), JournalError> {
         let is_watched = std::io::stderr().is_terminal();
         let (mut count, mut said) = (0_u64, Instant::now());
-        for reader in readers {
-            reader.raw_entries(filter, |raw| {
-                count += 1;
-                if is_watched && count.is_multiple_of(1024) && said.elapsed() >= SAY {
-                    said = Instant::now();
-                    eprint!("\r{count} failures read");
+        let mut hand_out = |journal, content| {
+            count += 1;
+            if is_watched && count.is_multiple_of(1024) && said.elapsed() >= SAY {
+                said = Instant::now();
+                let of = total.map(|total| format!(" of {total}")).unwrap_or_default();
+                eprint!("\r{count}{of} failures {done}");
+            }
+            each(Record { journal, content })
+        };
+        match self {
+            Self::Entries { entries, .. } => {
+                entries.iter().all(|entry| hand_out(0, Content::Entry(Box::new(entry.clone()))));
+            }
+            Self::Journals { readers, filter } => {
+                for (journal, reader) in readers.iter().enumerate() {
+                    reader.raw_entries(filter, |raw| hand_out(journal, Content::Raw(raw)))?;
                 }
-                each(Record::Raw(raw))
-            })?;
+            }
         }
         if is_watched {
             eprint!("\r\x1b[K");
