@@ -22,9 +22,10 @@ mod tests;
 mod worker;
 mod writer;
 
+pub use crate::policy::candidate::CandidateMode;
 pub use counts::Count;
 pub use end::{End, EndKind};
-pub use entry::{Candidate, CandidateMode, Entry, Outcome, OutcomeKind};
+pub use entry::{Candidate, Entry, Outcome, OutcomeKind};
 pub use filter::Filter;
 pub use keeping::{Keeping, Mask};
 pub use kept::Kept;
@@ -79,8 +80,6 @@ pub enum JournalError {
 impl JournalError {
     /// The file is damaged.
     fn is_corrupt(&self) -> bool {
-        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-        let Self::File { problem, .. } = self else { return false };
-        matches!(problem.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+        matches!(self, Self::File { problem, .. } if crate::sqlite::is_corrupt(problem))
     }
 }

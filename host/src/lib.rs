@@ -32,6 +32,7 @@ pub mod message;
 pub mod observer;
 pub mod policy;
 pub mod route;
+mod sqlite;
 pub mod store;
 pub mod telemetry;
 pub mod timestamp;

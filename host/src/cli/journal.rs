@@ -1,6 +1,6 @@
 //! `reprieve journal …`: what hosts recorded of their failures, one file a command.
 
-mod asked;
+pub(in crate::cli) mod asked;
 mod export;
 mod merge;
 mod query;

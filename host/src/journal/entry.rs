@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Kept;
+use super::{CandidateMode, Kept};
 use crate::event::{EventKind, Ruling};
 use crate::failure::Failure;
 use crate::timestamp::Timestamp;
@@ -132,14 +132,4 @@ pub struct Candidate {
     pub maker: Maker,
     /// What it said, or why it said nothing.
     pub answer: Result<Verdict, Fault>,
-}
-
-/// Why a candidate was asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CandidateMode {
-    /// Beside the live policy, for comparison.
-    Shadow,
-    /// In the live policy's place, for this message.
-    Canary,
 }

@@ -16,6 +16,7 @@ use super::writer::Ticket;
 use super::{Candidate, End, Entry, JournalError, JournalSettings, Log, Outcome, Step};
 use crate::failure::Failure;
 use crate::observer::JournalMetrics;
+use crate::sqlite::set_aside;
 use crate::timestamp::Timestamp;
 use crate::verdict::Decision;
 
@@ -185,7 +186,7 @@ impl Worker {
             return false;
         }
         let opened = match self.try_open() {
-            Err(error) if error.is_corrupt() => set_aside(&self.settings.file)
+            Err(error) if error.is_corrupt() => begin_anew(&self.settings.file)
                 .map_err(|problem| problem.to_string())
                 .and_then(|()| self.try_open().map_err(|error| error.to_string())),
             opened => opened.map_err(|error| error.to_string()),
@@ -310,21 +311,9 @@ impl Batch {
     }
 }
 
-/// Renames a file that is damaged, and what SQLite keeps beside it, so that a new one can be begun.
-fn set_aside(file: &Path) -> std::io::Result<()> {
-    let mark = format!(".corrupt-{}", Timestamp::now().0);
-    let with = |ending: &str| {
-        let mut name = file.as_os_str().to_owned();
-        name.push(ending);
-        name
-    };
-    for beside in ["-wal", "-shm"] {
-        match std::fs::rename(with(beside), with(&format!("{mark}{beside}"))) {
-            Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => return Err(problem),
-            _ => {}
-        }
-    }
-    std::fs::rename(file, with(&mark))?;
-    warn!(file = %file.display(), kept_as = %with(&mark).display(), "the journal was damaged and is set aside; a new one is begun");
+/// Sets a damaged file aside, and says so.
+fn begin_anew(file: &Path) -> std::io::Result<()> {
+    let kept_as = set_aside(file)?;
+    warn!(file = %file.display(), kept_as = %kept_as.display(), "the journal was damaged and is set aside; a new one is begun");
     Ok(())
 }

@@ -1,15 +1,15 @@
 //! The thread that works on the file.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, info};
 
 use super::handled::Handled;
 use super::{HandledKey, StoreError};
+use crate::sqlite::{is_corrupt, set_aside};
 use crate::timestamp::Timestamp;
 
 /// Commands that share a commit at most.
@@ -85,7 +85,7 @@ impl Worker {
         let result = match self.attempt(&mut work) {
             Err(problem) if is_corrupt(&problem) => {
                 self.open = None;
-                match set_aside(&self.file) {
+                match begin_anew(&self.file) {
                     Ok(()) => self.attempt(&mut work),
                     Err(problem) => Err(problem),
                 }
@@ -124,28 +124,12 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn is_corrupt(problem: &rusqlite::Error) -> bool {
-    matches!(problem.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-}
-
-/// Renames the file, and what SQLite keeps beside it, so that a new one can be begun.
-fn set_aside(file: &Path) -> rusqlite::Result<()> {
-    let mark = format!(".corrupt-{}", Timestamp::now().0);
-    let with = |ending: &str| -> OsString {
-        let mut name = file.as_os_str().to_owned();
-        name.push(ending);
-        name
-    };
-    for beside in ["-wal", "-shm"] {
-        match std::fs::rename(with(beside), with(&format!("{mark}{beside}"))) {
-            Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => return Err(cannot_move(file, &problem)),
-            _ => {}
-        }
-    }
-    std::fs::rename(file, with(&mark)).map_err(|problem| cannot_move(file, &problem))?;
+/// Sets a damaged file aside, and says so.
+fn begin_anew(file: &Path) -> rusqlite::Result<()> {
+    let kept_as = set_aside(file).map_err(|problem| cannot_move(file, &problem))?;
     error!(
         file = %file.display(),
-        kept_as = %PathBuf::from(with(&mark)).display(),
+        kept_as = %kept_as.display(),
         "the store was corrupt and is set aside: what it knew of handled messages is forgotten"
     );
     info!(file = %file.display(), "a new store is begun");

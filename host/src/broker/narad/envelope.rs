@@ -173,9 +173,13 @@ fn too_large(size: usize, with: &str) -> PublishError {
 
 fn wrapped(message: &Message, back_to: Option<&str>, prefixes: &[String]) -> Result<String, serde_json::Error> {
     let (encoding, payload) = payload::encode(message.body.as_ref())?;
-    // A header of that name that is not as we write it is some sender's own.
-    let others = message.headers.text(MEMBERS);
-    let others = others.and_then(|text| Members::read(text).filter(|members| as_members(members, &OURS) == text));
+    // One that is not as we write it is some sender's own, and so are several.
+    let mut named = message.headers.iter().filter(|(name, _)| *name == MEMBERS).map(|(_, value)| value);
+    let others = match (named.next().and_then(HeaderValue::as_str), named.next()) {
+        (Some(text), None) => Members::read(text)
+            .filter(|members| members.others(&OURS).next().is_some() && as_members(members, &OURS) == text),
+        _ => None,
+    };
     let mut headers = message.headers.clone();
     if others.is_some() {
         headers.retain(|name| name != MEMBERS);

@@ -60,7 +60,7 @@ fn outcome(name: &str) -> Result<OutcomeKind, String> {
 }
 
 /// A time, or how long ago it was.
-pub(super) fn time(text: &str) -> Result<Timestamp, String> {
+pub(in crate::cli) fn time(text: &str) -> Result<Timestamp, String> {
     if let Ok(ago) = humantime::parse_duration(text) {
         return SystemTime::now()
             .checked_sub(ago)

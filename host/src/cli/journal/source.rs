@@ -36,20 +36,28 @@ impl SourceArguments {
         if !self.journals.is_empty() {
             return Ok(self.journals.iter().map(|path| Source::open(path)).collect::<Result<_, _>>()?);
         }
-        let config = Config::load(&self.config.config)?;
-        match Source::open(&config.host.state) {
-            Err(JournalError::Missing(_)) if config.journal.is_none() => Err(ConfigError::Unusable(format!(
-                "{} has its journal turned off, so nothing was recorded\n = help: take `enabled = false` out of \
-                 `[journal]`, or name another host's journal with --journal",
-                self.config.config.display()
-            ))
-            .into()),
-            opened => Ok(vec![opened?]),
-        }
+        Ok(vec![Source::of_host(&self.config.config)?])
     }
 }
 
 impl Source {
+    /// Opens that of the host with this configuration.
+    ///
+    /// # Errors
+    /// It cannot be read, or nothing was recorded.
+    pub(in crate::cli) fn of_host(configuration: &Path) -> anyhow::Result<Self> {
+        let config = Config::load(configuration)?;
+        match Self::open(&config.host.state) {
+            Err(JournalError::Missing(_)) if config.journal.is_none() => Err(ConfigError::Unusable(format!(
+                "{} has its journal turned off, so nothing was recorded\n = help: take `enabled = false` out of \
+                 `[journal]`, or name another host's journal with --journal",
+                configuration.display()
+            ))
+            .into()),
+            opened => Ok(opened?),
+        }
+    }
+
     /// Opens a file, or that of a state folder.
     ///
     /// # Errors

@@ -144,11 +144,17 @@ fn raw_bytes_that_would_be_read_as_an_envelope_are_not_published_bare() {
 
 #[test]
 fn a_senders_own_header_in_the_name_of_ours_comes_back_as_it_was() {
-    for text in [r#"{"payload":1}"#, r#"{ "a": 1 }"#, r#"{"a":1,"delivery_count":9}"#, "no JSON", "[]"] {
+    for text in ["{}", r#"{"payload":1}"#, r#"{ "a": 1 }"#, r#"{"a":1,"delivery_count":9}"#, "no JSON", "[]"] {
         let message = Message::new("1").with_header(MEMBERS, text);
         let sealed = seal(&message, None, &counted_form(), &prefixes()).unwrap();
         assert_eq!(open(sealed, &counted_form()).message.headers.text(MEMBERS), Some(text));
     }
+    let mut several = Message::new("1");
+    for text in [r#"{"a":1}"#, r#"{"b":2}"#] {
+        several.headers.push(MEMBERS, text);
+    }
+    let sealed = seal(&several, None, &Envelope::Ours, &prefixes()).unwrap();
+    assert_eq!(open(sealed, &Envelope::Ours).message.headers, several.headers);
 }
 
 #[test]

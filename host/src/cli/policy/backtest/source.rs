@@ -2,15 +2,17 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::Value;
 
-use crate::config::{Config, ConfigError};
+use crate::cli::journal::asked::time;
+use crate::cli::journal::source::Source as Journal;
+use crate::config::ConfigError;
 use crate::failure::{DeadLetter, Failure};
 use crate::journal::backtest::{Content, Record};
-use crate::journal::{self, Entry, Filter, JournalError, Kept, Reader};
+use crate::journal::{Entry, Filter, JournalError, Kept, Reader};
 use crate::timestamp::Timestamp;
 use crate::verdict::{Fault, FaultKind};
 
@@ -30,11 +32,11 @@ pub(super) struct SourceArguments {
     failures: Option<PathBuf>,
 
     /// Only failures since then: so long ago, such as 7d, or a time, such as 2026-11-30T12:00:00Z
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
 
     /// Only failures before then
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     until: Option<Timestamp>,
 
     /// Only failures with errors of this kind
@@ -62,7 +64,7 @@ impl SourceArguments {
         if let Some(file) = &self.failures {
             return self.read(file, &filter, routes, needs_record);
         }
-        let files = match (&self.journal[..], config) {
+        let journals = match (&self.journal[..], config) {
             ([], None) => {
                 return Err(ConfigError::Unusable(
                     "there are no failures to judge\n = help: name a configuration with -c, whose host recorded them, or --journal or \
@@ -71,11 +73,10 @@ impl SourceArguments {
                 )
                 .into());
             }
-            ([], Some(config)) => vec![Config::load(config)?.host.state.join(journal::FILE)],
-            (files, _) => files.iter().map(|path| in_state_folder(path)).collect(),
+            ([], Some(config)) => vec![Journal::of_host(config)?],
+            (paths, _) => paths.iter().map(|path| Journal::open(path)).collect::<Result<_, _>>().map_err(unusable)?,
         };
-        let readers = files.iter().map(Reader::open).collect::<Result<_, _>>();
-        let readers = readers.map_err(|error| ConfigError::Unusable(error.to_string()))?;
+        let readers = journals.into_iter().map(|journal| journal.reader).collect();
         Ok(Source::Journals { readers, filter })
     }
 
@@ -205,17 +206,7 @@ impl Source {
     }
 }
 
-/// A journal's file, also where its folder is named.
-fn in_state_folder(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join(journal::FILE) } else { path.to_owned() }
-}
-
-/// So long ago, or a time.
-fn moment(text: &str) -> Result<Timestamp, String> {
-    if let Ok(ago) = humantime::parse_duration(text) {
-        let at = SystemTime::now().checked_sub(ago).unwrap_or(SystemTime::UNIX_EPOCH);
-        return Ok(at.into());
-    }
-    let time = humantime::parse_rfc3339_weak(text).map_err(|_| "write 7d, 12h, or 2026-11-30T12:00:00Z".to_owned())?;
-    Ok(time.into())
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err takes")]
+fn unusable(error: JournalError) -> ConfigError {
+    ConfigError::Unusable(error.to_string())
 }
